@@ -1,9 +1,9 @@
 """Why a request, a page or a job failed: one closed list of classes and one exception that carries them.
 
-    FetchError
-      error_class   one of ErrorClass
-      retryable     whether trying again later can help
-      retry_after   seconds the server asked for, or None
+FetchError
+  error_class   one of ErrorClass
+  retryable     whether trying again later can help
+  retry_after   seconds the server asked for, or None
 """
 
 from __future__ import annotations
