@@ -261,7 +261,7 @@ class Attachment(models.Model):
     size_bytes = models.BigIntegerField(_("size, bytes"), null=True, blank=True)
     file_path = models.TextField(_("stored file"), null=True, blank=True)
     file_hash = HashField(_("SHA-256"), null=True, blank=True)
-    downloaded_at = models.DateTimeField(_("downloaded"), null=True, blank=True, auto_now_add=True, db_default=Now())
+    downloaded_at = models.DateTimeField(_("downloaded"), null=True, blank=True, db_default=Now())
     source_url = models.TextField(_("URL"), null=True, blank=True)
     url_hash = HashField(_("URL hash"), null=True, blank=True)
     position = models.IntegerField(_("position"), default=0, db_default=0)

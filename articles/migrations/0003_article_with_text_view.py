@@ -35,6 +35,8 @@ def remove(apps: Any, schema_editor: Any) -> None:
 
 
 class Migration(migrations.Migration):
+    atomic = False  # a view is DDL, which MySQL cannot roll back
+
     dependencies = [("articles", "0002_change_counter_row")]
 
     operations = [migrations.RunPython(create, remove)]
