@@ -164,7 +164,7 @@ def _is_markup(response: Response) -> bool:
         return True
     if not body.strip() or _file_type(body) or _JSON_START.match(body[:256]) or _XML_START.match(body[:256]):
         return False
-    return "html" in response.headers.get("content-type", "html") or body.lstrip()[:1] == b"<"
+    return "html" in response.headers.get("content-type", "") or body.lstrip()[:1] == b"<"
 
 
 def _file_type(body: bytes) -> str:

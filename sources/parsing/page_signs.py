@@ -15,11 +15,31 @@ from lxml import etree, html
 SHELL_TEXT_MAX = 20
 """A page that shows fewer characters than this carries no content in its markup."""
 
-FILE_ENDINGS = (".pdf", ".doc", ".docx", ".wps", ".xls", ".xlsx", ".et", ".ppt", ".pptx", ".ofd", ".txt", ".zip", ".rar", ".7z", ".csv")
+FILE_ENDINGS = (
+    ".pdf",
+    ".doc",
+    ".docx",
+    ".wps",
+    ".xls",
+    ".xlsx",
+    ".et",
+    ".ppt",
+    ".pptx",
+    ".ofd",
+    ".txt",
+    ".zip",
+    ".rar",
+    ".7z",
+    ".csv",
+)
 
-_UNSEEN = frozenset({"script", "style", "noscript", "template", "title", "head", "textarea", "select"})
+_UNSEEN = frozenset(
+    {"script", "style", "noscript", "template", "title", "head", "textarea", "select"}
+)
 _HAN = re.compile(r"[\u4e00-\u9fff]|\\u[4-9][0-9a-fA-F]{3}")
-_HAN_IN_SCRIPT_MIN = 12  # a message box has fewer, a column tree or a list of rows has more
+_HAN_IN_SCRIPT_MIN = (
+    12  # a message box has fewer, a column tree or a list of rows has more
+)
 _DAY = re.compile(r"(?:19|20)\d{2}\s*[-/.年]\s*\d{1,2}\s*[-/.月]\s*\d{1,2}")
 _ARTICLE_META = frozenset({"articletitle", "pubdate"})
 _REFRESH = re.compile(r"""^\s*[\d.]*\s*[;,]\s*url\s*=\s*['"]?([^'"]+)""", re.IGNORECASE)
@@ -43,12 +63,18 @@ class PageSigns:
     @property
     def article_evidence(self) -> bool:
         """Article meta tags, a full date in the text, or content that a script carries."""
-        return self.article_meta or self.content_in_script or bool(_DAY.search(self.text))
+        return (
+            self.article_meta or self.content_in_script or bool(_DAY.search(self.text))
+        )
 
     @property
     def is_shell(self) -> bool:
         """Scripts or frames only: nothing to read in the markup and no content in the inline scripts."""
-        bare = len(self.text) < SHELL_TEXT_MAX and not self.content_in_script and not self.refresh_to
+        bare = (
+            len(self.text) < SHELL_TEXT_MAX
+            and not self.content_in_script
+            and not self.refresh_to
+        )
         return bare and (self.scripts > 0 or bool(self.frames))
 
 
@@ -64,13 +90,25 @@ def read_signs(source: str) -> PageSigns:
         title=" ".join("".join(root.xpath("string(//title)")).split()),
         text=" ".join(" ".join(_visible(root)).split()),
         links=len(links),
-        link_chars=sum(len("".join("".join(link.itertext()).split())) for link in links),
+        link_chars=sum(
+            len("".join("".join(link.itertext()).split())) for link in links
+        ),
         scripts=len(scripts),
         content_in_script=any(_has_content(script.text or "") for script in scripts),
-        frames=tuple(frame.get("src") or "" for frame in root.iter("iframe", "frame") if frame.get("src")),
-        password_fields=sum((field.get("type") or "").lower() == "password" for field in root.iter("input")),
+        frames=tuple(
+            frame.get("src") or ""
+            for frame in root.iter("iframe", "frame")
+            if frame.get("src")
+        ),
+        password_fields=sum(
+            (field.get("type") or "").lower() == "password"
+            for field in root.iter("input")
+        ),
         refresh_to=next(filter(None, (_refresh(meta) for meta in metas)), ""),
-        article_meta=any((meta.get("name") or "").lower() in _ARTICLE_META and meta.get("content") for meta in metas),
+        article_meta=any(
+            (meta.get("name") or "").lower() in _ARTICLE_META and meta.get("content")
+            for meta in metas
+        ),
     )
 
 
@@ -84,7 +122,9 @@ def _parse(source: str) -> html.HtmlElement | None:
     if not data.strip():
         return None
     try:
-        return html.document_fromstring(data, parser=html.HTMLParser(encoding="utf-8", huge_tree=False))
+        return html.document_fromstring(
+            data, parser=html.HTMLParser(encoding="utf-8", huge_tree=False)
+        )
     except etree.ParserError:
         return None
 
@@ -93,7 +133,12 @@ def _visible(element: html.HtmlElement) -> list[str]:
     """Pieces of visible text in document order; iterative, pages may nest a thousand deep."""
     pieces: list[str] = []
     for event, node in etree.iterwalk(element, events=("start", "end")):
-        if event == "start" and isinstance(node.tag, str) and node.text and not _is_unseen(node):
+        if (
+            event == "start"
+            and isinstance(node.tag, str)
+            and node.text
+            and not _is_unseen(node)
+        ):
             pieces.append(node.text)
         elif event == "end" and node.tail and node is not element:
             parent = node.getparent()
@@ -103,7 +148,10 @@ def _visible(element: html.HtmlElement) -> list[str]:
 
 
 def _is_unseen(node: html.HtmlElement) -> bool:
-    return node.tag in _UNSEEN or any(parent.tag in _UNSEEN for parent in node.iterancestors("noscript", "template", "select"))
+    return node.tag in _UNSEEN or any(
+        parent.tag in _UNSEEN
+        for parent in node.iterancestors("noscript", "template", "select")
+    )
 
 
 def _has_content(script: str) -> bool:
