@@ -24,7 +24,11 @@ _SAMPLE_BYTES = 262_144
 _MIN_COMMON = 8
 _FAR_FEWER = 3
 
-_BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
 
 # Python codec name -> the codec the WHATWG encoding standard reads that label with. Anything else is an unknown label: Python
 # also knows codecs such as utf-7, rot13 or unicode_escape, which no web page may choose.
@@ -53,13 +57,29 @@ _READ_AS = {
     **{f"cp125{n}": f"cp125{n}" for n in range(9)},
     **{f"iso8859-{n}": f"iso8859-{n}" for n in (2, 3, 4, 5, 6, 7, 8, 10, 13, 14, 15, 16)},
 }
-_EXTRA_LABELS = {"gb_2312-80": "gbk", "x-gbk": "gbk", "gb2312-80": "gbk", "x-sjis": "cp932", "x-euc-jp": "euc_jp", "x-big5": "big5"}
-_DETECTABLE = ["utf_8", "gb18030", "big5hkscs", "cp932", "euc_jp", "cp949", "cp1251", "cp1252"]
+_EXTRA_LABELS = {
+    "gb_2312-80": "gbk",
+    "x-gbk": "gbk",
+    "gb2312-80": "gbk",
+    "x-sjis": "cp932",
+    "x-euc-jp": "euc_jp",
+    "x-big5": "big5",
+}
+_DETECTABLE = [
+    "utf_8",
+    "gb18030",
+    "big5hkscs",
+    "cp932",
+    "euc_jp",
+    "cp949",
+    "cp1251",
+    "cp1252",
+]
 
-_HEADER_CHARSET = re.compile(r"charset\s*=\s*[\"']?\s*([^\s\"';,]+)", re.I)
-_META_CHARSET = re.compile(rb"<meta\b[^>]{0,300}?charset\s*=\s*[\"']?\s*([^\s\"'/>;]+)", re.I)
-_XML_ENCODING = re.compile(rb"^\s*<\?xml\b[^>]{0,200}?encoding\s*=\s*[\"']([^\"']+)[\"']", re.I)
-_COMMENT = re.compile(rb"<!--.*?-->", re.S)
+_HEADER_CHARSET = re.compile(r"charset\s*=\s*[\"']?\s*([^\s\"';,]+)", re.IGNORECASE)
+_META_CHARSET = re.compile(rb"<meta\b[^>]{0,300}?charset\s*=\s*[\"']?\s*([^\s\"'/>;]+)", re.IGNORECASE)
+_XML_ENCODING = re.compile(rb"^\s*<\?xml\b[^>]{0,200}?encoding\s*=\s*[\"']([^\"']+)[\"']", re.IGNORECASE)
+_COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
 
 # The characters that make up most of any official text, simplified first, then the traditional forms that differ.
 _COMMON = frozenset(

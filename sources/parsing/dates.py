@@ -34,30 +34,40 @@ _CLOCK = (
 _BEFORE = r"(?<![\d/.])(?<!\d-)"
 _AFTER_DAY = r"(?!\d)"
 _NUMERIC_DAY = re.compile(
-    rf"{_BEFORE}(?P<y>\d{{4}})\s*(?P<sep>[-/.])\s*(?P<m>\d{{1,2}})\s*(?P=sep)\s*(?P<d>\d{{1,2}}){_AFTER_DAY}{_CLOCK}", re.I
+    rf"{_BEFORE}(?P<y>\d{{4}})\s*(?P<sep>[-/.])\s*(?P<m>\d{{1,2}})\s*(?P=sep)\s*(?P<d>\d{{1,2}}){_AFTER_DAY}{_CLOCK}",
+    re.IGNORECASE,
 )
 _WORD_DAY = re.compile(
-    rf"(?<!\d)(?P<y>\d{{4}})\s*年\s*(?P<m>\d{{1,2}})\s*月\s*(?P<d>\d{{1,2}})\s*(?:日|号|號|(?!\d)){_CLOCK}", re.I
+    rf"(?<!\d)(?P<y>\d{{4}})\s*年\s*(?P<m>\d{{1,2}})\s*月\s*(?P<d>\d{{1,2}})\s*(?:日|号|號|(?!\d)){_CLOCK}",
+    re.IGNORECASE,
 )
 _WORD_MONTH = re.compile(r"(?<!\d)(?P<y>\d{4})\s*年\s*(?P<m>\d{1,2})\s*月(?:份)?(?!\s*\d)")
 _NUMERIC_MONTH = re.compile(rf"{_BEFORE}(?P<y>\d{{4}})\s*[-/.]\s*(?P<m>\d{{1,2}})(?!\s*[-/.]?\s*\d)")
 _WORD_YEAR = re.compile(r"(?<!\d)(?P<y>\d{4})\s*年?")
 _COMPACT = re.compile(r"(?<!\d)(?P<y>\d{4})(?P<m>\d{2})(?P<d>\d{2})(?:(?P<h>\d{2})(?P<mi>\d{2})(?P<s>\d{2}))?(?!\d)")
 _NO_YEAR = re.compile(
-    rf"(?<![\d年/.\-])(?P<m>\d{{1,2}})(?:\s*[-/.]\s*(?P<d>\d{{1,2}})(?![\d/.\-])|\s*月\s*(?P<d2>\d{{1,2}})\s*[日号])(?!\d){_CLOCK}", re.I
+    rf"(?<![\d年/.\-])(?P<m>\d{{1,2}})(?:\s*[-/.]\s*(?P<d>\d{{1,2}})(?![\d/.\-])|\s*月\s*(?P<d2>\d{{1,2}})\s*[日号])(?!\d){_CLOCK}",
+    re.IGNORECASE,
 )
 _ROC = re.compile(
     r"(?:中華民國|中华民国|民國|民国)?\s*(?P<y>\d{2,3})\s*(?:年|[-/.])\s*(?P<m>\d{1,2})\s*(?:月|[-/.])\s*(?P<d>\d{1,2})\s*日?(?!\d)"
 )
 _ROC_COMPACT = re.compile(r"(?P<y>\d{2,3})(?P<m>\d{2})(?P<d>\d{2})")
 
-_CN_DIGITS = {**{char: str(n) for n, char in enumerate("〇一二三四五六七八九")}, "零": "0", "○": "0", "О": "0", "O": "0", "0": "0"}
+_CN_DIGITS = {
+    **{char: str(n) for n, char in enumerate("〇一二三四五六七八九")},
+    "零": "0",
+    "○": "0",
+    "О": "0",
+    "O": "0",
+    "0": "0",
+}
 _CN_YEAR = r"[一二][〇○零OО0一二三四五六七八九]{3}"
 _CN_NUMBER = r"(?:[一二三]?十[一二三四五六七八九]?|廿[一二三四五六七八九]?|卅一?|[一二三四五六七八九])"
 _CN_DATE = re.compile(rf"({_CN_YEAR})\s*年(?:\s*({_CN_NUMBER})\s*月(?:\s*({_CN_NUMBER})\s*[日号])?)?")
 _WEEKDAY = re.compile(r"[(（]?(?:星期|周|週)[一二三四五六日天][)）]?")
 _WRAPPING = " []()（）【】〔〕「」<>《》:;,，。、|"
-_FULL_WIDTH = {
+_FULL_WIDTH: dict[int, int | str] = {
     **{code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)},
     **dict.fromkeys(map(ord, "\u3000\u00a0\u200b\u200c\u200d\ufeff"), " "),
     **dict.fromkeys(map(ord, "‐‑‒–—―−"), "-"),
@@ -99,7 +109,14 @@ def parse_date(text: str, *, seen_on: datetime | None = None) -> PartialDate | N
     ``seen_on`` (aware) also supplies the year of forms such as ``03-15``: the latest such day not after it.
     """
     cleaned = _WEEKDAY.sub(" ", _normal(text)).strip(_WRAPPING)
-    patterns = (_NUMERIC_DAY, _WORD_DAY, _COMPACT, _WORD_MONTH, _NUMERIC_MONTH, _WORD_YEAR)
+    patterns = (
+        _NUMERIC_DAY,
+        _WORD_DAY,
+        _COMPACT,
+        _WORD_MONTH,
+        _NUMERIC_MONTH,
+        _WORD_YEAR,
+    )
     for pattern in patterns:
         match = pattern.fullmatch(cleaned)
         if match:
@@ -121,7 +138,7 @@ def find_date(text: str, *, seen_on: datetime | None = None) -> PartialDate | No
     return _without_year(_NO_YEAR.search(cleaned), seen_on)
 
 
-def from_epoch(value: int | float | str | None, zone: tzinfo = CHINA) -> PartialDate | None:
+def from_epoch(value: float | str | None, zone: tzinfo = CHINA) -> PartialDate | None:
     """A date from epoch seconds or milliseconds; None for zero, negatives and what is no number.
 
     Midnight of ``zone`` is how these systems write a date without a time, so it has the precision of a day.
@@ -189,7 +206,14 @@ def _from_match(match: re.Match[str]) -> PartialDate | None:
     if groups.get("d") is None:
         return PartialDate(year, month, None, None, "month")
     wall, precision = _clock(groups)
-    return PartialDate(year, month, int(groups["d"]), wall, precision, offset=_offset(groups) if wall else None)
+    return PartialDate(
+        year,
+        month,
+        int(groups["d"]),
+        wall,
+        precision,
+        offset=_offset(groups) if wall else None,
+    )
 
 
 def _clock(groups: dict[str, str | None]) -> tuple[time | None, DatePrecision]:

@@ -10,11 +10,14 @@ from sources.parsing.charset import known_encoding
 
 MAX_NAME_BYTES = 255
 
-_RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.I)
+_RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
 _EXTENSION = re.compile(r"\.[A-Za-z0-9]{1,10}$")
-_PARAMETER = re.compile(rb";\s*([A-Za-z0-9!#$&+\-.^_`|~]+\*?)\s*=\s*(\"(?:[^\"\\]|\\.)*\"?|[^;]*)", re.S)
+_PARAMETER = re.compile(
+    rb";\s*([A-Za-z0-9!#$&+\-.^_`|~]+\*?)\s*=\s*(\"(?:[^\"\\]|\\.)*\"?|[^;]*)",
+    re.DOTALL,
+)
 _HIGH_ESCAPE = re.compile(rb"%[89A-Fa-f][0-9A-Fa-f]")
-_EXTENDED = re.compile(rb"([^']*)'[^']*'(.*)", re.S)
+_EXTENDED = re.compile(rb"([^']*)'[^']*'(.*)", re.DOTALL)
 
 
 def safe_display_name(name: str) -> str:
@@ -83,7 +86,7 @@ def _extended_value(value: bytes) -> str | None:
 
 def _plain_value(value: bytes) -> str | None:
     if value.startswith(b'"'):
-        value = re.sub(rb"\\(.)", rb"\1", value[1:].removesuffix(b'"'), flags=re.S)
+        value = re.sub(rb"\\(.)", rb"\1", value[1:].removesuffix(b'"'), flags=re.DOTALL)
     if _HIGH_ESCAPE.search(value):
         value = unquote_to_bytes(value)
     for encoding in ("utf-8", "gb18030"):

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from math import ceil
 from urllib.parse import urlsplit, urlunsplit
 
-_CALL = re.compile(r"\bcreatePage(?:HTML)?\s*\(([^()]*)\)", re.I)
+_CALL = re.compile(r"\bcreatePage(?:HTML)?\s*\(([^()]*)\)", re.IGNORECASE)
 _ARGUMENT = re.compile(r"'([^']*)'|\"([^\"]*)\"|([^,\s][^,]*)")
 _COUNT_PAGE = re.compile(r"\bcountPage\s*=\s*[\"']?(\d+)")
 _CURRENT_PAGE = re.compile(r"\bcurrentPage\s*=\s*[\"']?(\d+)")
-_PAGE_ID = re.compile(r"\bindex_(\d+)_\d+\.(s?html?)\b", re.I)
-_PAGINATION = re.compile(r"\.pagination\s*\(\s*\{(.*?)\}", re.S)
+_PAGE_ID = re.compile(r"\bindex_(\d+)_\d+\.(s?html?)\b", re.IGNORECASE)
+_PAGINATION = re.compile(r"\.pagination\s*\(\s*\{(.*?)\}", re.DOTALL)
 _CLIENT_SIDE = re.compile(r"\bvar\s+pageSize\s*=\s*\d+")
 _PAGES_TEXT = re.compile(r"共\s*(?:<[^>]{0,200}>\s*)*(\d{1,6})\s*(?:<[^>]{0,200}>\s*)*页")
-_COMMENT = re.compile(r"<!--.*?-->|(?<![:\"'])//[^\n\"'<]*$", re.S | re.M)
+_COMMENT = re.compile(r"<!--.*?-->|(?<![:\"'])//[^\n\"'<]*$", re.DOTALL | re.MULTILINE)
 _NUMBERED = re.compile(r"^(.*?)_\d+$")
 MAX_PAGES = 100_000
 
@@ -67,16 +67,41 @@ def _create_page(text: str, url: str) -> Pager | None:
         numbers = [int(item) if item.isascii() and item.isdigit() else None for item in arguments]
         if len(arguments) >= 5 and numbers[0] is None and numbers[1] is not None and numbers[2] is not None:
             total = numbers[5] if len(numbers) > 5 else None
-            return _named("createPageHTML6", url, numbers[1], arguments[3], arguments[4], offset=0, total=total)
+            return _named(
+                "createPageHTML6",
+                url,
+                numbers[1],
+                arguments[3],
+                arguments[4],
+                offset=0,
+                total=total,
+            )
         if len(arguments) >= 5 and None not in numbers[:3]:
-            return _named("createPageHTML3n", url, numbers[1] or 0, arguments[3], arguments[4], offset=-1, total=numbers[0])
+            return _named(
+                "createPageHTML3n",
+                url,
+                numbers[1] or 0,
+                arguments[3],
+                arguments[4],
+                offset=-1,
+                total=numbers[0],
+            )
         if len(arguments) >= 4 and None not in numbers[:2]:
             form = "createPageHTML" if "html" in call[0][:15].lower() else "createPage"
             return _named(form, url, numbers[0] or 0, arguments[2], arguments[3], offset=-1)
     return None
 
 
-def _named(form: str, url: str, pages: int, stem: str, extension: str, *, offset: int, total: int | None = None) -> Pager | None:
+def _named(
+    form: str,
+    url: str,
+    pages: int,
+    stem: str,
+    extension: str,
+    *,
+    offset: int,
+    total: int | None = None,
+) -> Pager | None:
     if not 0 <= pages <= MAX_PAGES or not re.fullmatch(r"[\w.\-]+", stem) or not re.fullmatch(r"\.?\w{2,6}", extension):
         return None
     folder, name, _ = _split(url)
@@ -93,7 +118,10 @@ def _count_page(text: str, url: str) -> Pager | None:
     folder, name, extension = _split(url)
     page_id = _PAGE_ID.search(text) or _PAGE_ID.search(url)
     if page_id:
-        pattern, extension = f"{folder}index_{page_id[1]}_{{n}}.{page_id[2]}", page_id[2]
+        pattern, extension = (
+            f"{folder}index_{page_id[1]}_{{n}}.{page_id[2]}",
+            page_id[2],
+        )
     else:
         pattern = f"{folder}index_{{n}}.{extension or 'html'}"
     first = url if not _NUMBERED.match(name) else f"{folder}index.{extension or 'html'}"
@@ -143,4 +171,8 @@ def _split(url: str) -> tuple[str, str, str]:
     parts = urlsplit(url)
     folder, _, file = parts.path.rpartition("/")
     name, _, extension = file.rpartition(".") if "." in file else (file, "", "")
-    return urlunsplit((parts.scheme, parts.netloc, f"{folder}/", "", "")), name, extension
+    return (
+        urlunsplit((parts.scheme, parts.netloc, f"{folder}/", "", "")),
+        name,
+        extension,
+    )

@@ -21,7 +21,7 @@ _TAB_NEWLINE = re.compile(r"[\t\r\n]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
-_JSESSIONID = re.compile(r";jsessionid=[^/;]*", re.I)
+_JSESSIONID = re.compile(r";jsessionid=[^/;]*", re.IGNORECASE)
 _MOBILE_POST = re.compile(r"(/content/(?:[^/]+/)*)mpost_(\d+\.html)$")
 _SINGLE_DOT = frozenset({".", "%2e"})
 _DOUBLE_DOT = frozenset({"..", ".%2e", "%2e.", "%2e%2e"})
@@ -29,7 +29,18 @@ _PATH_SAFE = "/%!$&'()*+,;=:@-._~[]|^"
 _QUERY_SAFE = "/%!$&()*+,;=:@-._~?[]|^`{}\\"
 
 _SESSION_PARAMS = frozenset(
-    {"jsessionid", "phpsessid", "sessionid", "session_id", "aspsessionid", "cfid", "cftoken", "spm", "fbclid", "gclid"}
+    {
+        "jsessionid",
+        "phpsessid",
+        "sessionid",
+        "session_id",
+        "aspsessionid",
+        "cfid",
+        "cftoken",
+        "spm",
+        "fbclid",
+        "gclid",
+    }
     | {"isappinstalled", "share_token", "scene_share"}
 )
 _SHARE_VALUES = frozenset({"timeline", "singlemessage", "groupmessage"})
@@ -48,7 +59,15 @@ def canonical_url(url: str) -> str:
     path = _clean_path(_JSESSIONID.sub("", path))
     path = _MOBILE_POST.sub(r"\1post_\2", path)
     query = "&".join(pair for pair in query.split("&") if pair and not _is_noise(pair))
-    return urlunsplit((scheme, _netloc(scheme, host, port), _upper_escapes(path), _upper_escapes(query), ""))
+    return urlunsplit(
+        (
+            scheme,
+            _netloc(scheme, host, port),
+            _upper_escapes(path),
+            _upper_escapes(query),
+            "",
+        )
+    )
 
 
 def url_hash(url: str) -> str:
