@@ -49,6 +49,11 @@ _NO_YEAR = re.compile(
     rf"(?<![\d年/.\-])(?P<m>\d{{1,2}})(?:\s*[-/.]\s*(?P<d>\d{{1,2}})(?![\d/.\-])|\s*月\s*(?P<d2>\d{{1,2}})\s*[日号])(?!\d){_CLOCK}",
     re.IGNORECASE,
 )
+# Inside a text, "1/2" is more often a page count: only two digits each, or the words.
+_NO_YEAR_INSIDE = re.compile(
+    rf"(?<![\d年/.\-])(?P<m>\d{{1,2}})(?:(?<=\d\d)[-/.](?P<d>\d{{2}})(?![\d/.\-])|\s*月\s*(?P<d2>\d{{1,2}})\s*[日号])(?!\d){_CLOCK}",
+    re.IGNORECASE,
+)
 _ROC = re.compile(
     r"(?:中華民國|中华民国|民國|民国)?\s*(?P<y>\d{2,3})\s*(?:年|[-/.])\s*(?P<m>\d{1,2})\s*(?:月|[-/.])\s*(?P<d>\d{1,2})\s*日?(?!\d)"
 )
@@ -94,6 +99,12 @@ class PartialDate:
         """The calendar day in the source's own zone, None unless the day is known."""
         return None if self.month is None or self.day is None else date(self.year, self.month, self.day)
 
+    @property
+    def iso(self) -> str:
+        """What is known in ISO form: ``2024``, ``2024-03``, ``2024-03-15``, ``2024-03-15T16:30:00``."""
+        text = "-".join([f"{self.year:04}", *(f"{part:02}" for part in (self.month, self.day) if part is not None)])
+        return f"{text}T{self.time.isoformat()}" if self.time is not None else text
+
     def utc(self, zone: tzinfo = CHINA) -> datetime | None:
         """The moment in UTC, midnight of ``zone`` when no time is known; None unless the day is known."""
         day = self.date
@@ -135,7 +146,7 @@ def find_date(text: str, *, seen_on: datetime | None = None) -> PartialDate | No
         found = _checked(_from_match(match), seen_on)
         if found:
             return found
-    return _without_year(_NO_YEAR.search(cleaned), seen_on)
+    return _without_year(_NO_YEAR_INSIDE.search(cleaned), seen_on)
 
 
 def from_epoch(value: float | str | None, zone: tzinfo = CHINA) -> PartialDate | None:

@@ -1,8 +1,6 @@
-"""Pages as trees: parsing that loses nothing unseen, links made absolute, the body found and turned into text.
+"""What is on a page: its base URL, the body found and turned into text or clean HTML, noise taken out.
 
-libxml2 stops at a depth of 256 (2,048 in its huge mode) and at text nodes over 10 MB, and hands out what it had so far
-without an exception (fault-model C1). So the parser's error log is read after each parse. All walks are iterative: no page
-can exhaust the stack.
+All walks are iterative: no page can exhaust the stack (fault-model C1).
 """
 
 from __future__ import annotations
@@ -17,12 +15,26 @@ from typing import cast
 from cssselect import SelectorError
 from lxml import etree
 from lxml.cssselect import CSSSelector
-from lxml.html import HtmlElement, HTMLParser
+from lxml.html import HtmlElement
 
+from sources.parsing.tree import is_partial, parse_document
 from sources.parsing.urls import file_extension, resolve
 
-PARTIAL = "data-govcrawler-partial"
-"""Attribute on the root of a tree whose structure had to be changed or cut to be read at all."""
+__all__ = [
+    "BODY_SELECTORS",
+    "base_url",
+    "body_html",
+    "body_text",
+    "collapse",
+    "drop_noise",
+    "find_body",
+    "has_media",
+    "is_file_url",
+    "is_partial",
+    "parse_document",
+    "select",
+    "text_of",
+]
 
 BODY_SELECTORS = (
     "#UCAP-CONTENT, .trs_editor_view, .TRS_UEDITOR, .TRS_Editor",
@@ -35,26 +47,6 @@ BODY_SELECTORS = (
 )
 """Body containers from the most to the least specific (source-systems 0.7)."""
 
-_FLAT_DEPTH = 150
-_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9:-]*)((?:[^<>\"']|\"[^\"]*\"|'[^']*')*)>")
-_VOID = frozenset(
-    [
-        "area",
-        "base",
-        "br",
-        "col",
-        "embed",
-        "hr",
-        "img",
-        "input",
-        "link",
-        "meta",
-        "param",
-        "source",
-        "track",
-        "wbr",
-    ]
-)
 _UNSEEN = frozenset(
     {
         "script",
@@ -152,6 +144,7 @@ _NOISE_START = re.compile(
     r"^[【\[（(]?(扫一扫|打印本页|打印此页|打印|关闭窗口|关闭本页|关闭|分享到|分享|字体[：:]|字号[：:]|相关链接[：:]?$|返回顶部)"
 )
 _NOISE_LENGTH = 60
+_NOISE_BLOCK = 200
 _MEDIA = ("img", "video", "audio", "embed")
 _FILE_TYPES = frozenset(
     [
@@ -182,25 +175,6 @@ _FILE_TYPES = frozenset(
     ]
 )
 _URL_ATTRIBUTES = ("href", "src", "poster", "background", "action", "data")
-
-
-def parse_document(source: str | bytes, encoding: str = "utf-8") -> HtmlElement:
-    """The page as a tree; an empty page is an empty ``html`` element. Never raises; see ``is_partial``."""
-    text = source.decode(encoding, "replace") if isinstance(source, bytes) else source
-    data = text.replace("\0", "").encode("utf-8", "replace")
-    for huge in (False, True):
-        root, complete = _parse(data, huge)
-        if complete:
-            return root
-    flat, complete = _parse(_flatten(data.decode("utf-8")).encode("utf-8"), huge=True)
-    best = flat if complete else root
-    best.set(PARTIAL, "1")
-    return best
-
-
-def is_partial(doc: HtmlElement) -> bool:
-    """Whether the parser could not keep the page's structure: text may be missing (fault-model C1, ``parse_partial``)."""
-    return doc.getroottree().getroot().get(PARTIAL) is not None
 
 
 def base_url(doc: HtmlElement, url: str) -> str:
@@ -288,44 +262,8 @@ def drop_noise(element: HtmlElement) -> None:
         if not isinstance(node.tag, str) or node.getparent() is None:
             continue
         names = f"{node.get('class') or ''} {node.get('id') or ''}".lower().split()
-        if not _NOISE_NAMES.isdisjoint(names) or _reads_as_noise(node):
+        if (not _NOISE_NAMES.isdisjoint(names) and _is_small(node)) or _reads_as_noise(node):
             node.drop_tree()
-
-
-def _parse(data: bytes, huge: bool) -> tuple[HtmlElement, bool]:
-    """The tree and whether the parser reached the end of the page."""
-    parser = HTMLParser(encoding="utf-8", huge_tree=huge, no_network=True)
-    try:
-        root = etree.fromstring(data, parser)
-    except etree.ParserError:
-        root = None
-    except etree.XMLSyntaxError:
-        root = None
-    complete = not len(parser.error_log.filter_from_fatals())
-    if root is None:
-        root = parser.makeelement("html")
-        complete = complete or not data.strip()
-    return root, complete
-
-
-def _flatten(text: str) -> str:
-    """``text`` without the tags that lie deeper than ``_FLAT_DEPTH``: the words stay, in order."""
-    depth = 0
-    out: list[str] = []
-    end = 0
-    for tag in _TAG.finditer(text):
-        out.append(text[end : tag.start()])
-        end = tag.end()
-        name = tag[2].lower()
-        if name in _VOID:
-            out.append(tag[0])
-        elif tag[1]:
-            out.append(tag[0] if depth <= _FLAT_DEPTH else " ")
-            depth = max(depth - 1, 0)
-        else:
-            depth += 1
-            out.append(tag[0] if depth <= _FLAT_DEPTH or name in ("script", "style") else " ")
-    return "".join(out) + text[end:]
 
 
 class _Row:
@@ -406,6 +344,12 @@ def _reads_as_noise(node: HtmlElement) -> bool:
         return False
     words = collapse("".join(_first_text(node)))
     return bool(_NOISE_START.match(words)) and len(text_of(node)) <= _NOISE_LENGTH and not has_media(node)
+
+
+def _is_small(node: HtmlElement) -> bool:
+    """Not a block that holds the article: little text, or nearly all of it links. Some pages call the article "print"."""
+    text = len(text_of(node))
+    return text <= _NOISE_BLOCK or text * 3 < sum(len(text_of(link)) for link in node.iter("a")) * 4
 
 
 def _first_text(node: HtmlElement) -> Iterator[str]:

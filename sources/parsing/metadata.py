@@ -120,17 +120,24 @@ class SourceLine:
     source: str = ""
 
 
-def collect_metadata(doc: HtmlElement) -> Metadata:
+def collect_metadata(doc: HtmlElement, body: HtmlElement | None = None) -> Metadata:
     """Label and value pairs of tables, definition lists, list items and div grids below ``doc``.
 
-    Only blocks that hold at least one known label count, so that tables of the body do not.
+    Only blocks that hold at least one known label count. What lies inside ``body`` counts only when nothing outside of it
+    does: tables of an article have columns called 名称 and 分类 too.
     """
+    inside = frozenset() if body is None else frozenset(body.iter())
+    raw = _pairs(doc, inside)
+    return from_pairs(raw or _pairs(doc, frozenset()))
+
+
+def _pairs(doc: HtmlElement, inside: frozenset[HtmlElement]) -> dict[str, str]:
     raw: dict[str, str] = {}
-    for pairs in (_table_pairs(doc), _definition_pairs(doc), _item_pairs(doc)):
+    for pairs in (_table_pairs(doc, inside), _definition_pairs(doc, inside), _item_pairs(doc, inside)):
         for label, value in pairs:
             if not raw.get(label):
                 raw[label] = value
-    return from_pairs(raw)
+    return raw
 
 
 def from_pairs(raw: Mapping[str, str]) -> Metadata:
@@ -247,9 +254,11 @@ def _short_text(element: HtmlElement) -> str:
     return "".join(parts).replace("\u3000", "  ").replace("\u00a0", " ").strip()
 
 
-def _table_pairs(doc: HtmlElement) -> Iterator[tuple[str, str]]:
+def _table_pairs(doc: HtmlElement, inside: frozenset[HtmlElement]) -> Iterator[tuple[str, str]]:
     """Rows of 2, 4 or 6 cells, label and value by turns, of the tables that hold a known label."""
     for row in doc.iter("tr"):
+        if row in inside:
+            continue
         cells = [text_of(cell) for cell in row if cell.tag in ("td", "th")]
         if len(cells) in (2, 4, 6):
             yield from _known(zip(cells[::2], cells[1::2], strict=True))
@@ -257,20 +266,20 @@ def _table_pairs(doc: HtmlElement) -> Iterator[tuple[str, str]]:
             yield from _known(pair for cell in cells if (pair := _split_pair(cell)))
 
 
-def _definition_pairs(doc: HtmlElement) -> Iterator[tuple[str, str]]:
+def _definition_pairs(doc: HtmlElement, inside: frozenset[HtmlElement]) -> Iterator[tuple[str, str]]:
     for block in doc.iter("dl"):
+        if block in inside:
+            continue
         items = [child for child in block if child.tag in ("dt", "dd")]
-        pairs = [
-            (text_of(one), text_of(two))
-            for one, two in pairwise(items)
-            if (one.tag, two.tag) == ("dt", "dd")
-        ]
+        pairs = [(text_of(one), text_of(two)) for one, two in pairwise(items) if (one.tag, two.tag) == ("dt", "dd")]
         yield from _known(pairs or [pair for item in items if (pair := _split_pair(text_of(item)))])
 
 
-def _item_pairs(doc: HtmlElement) -> Iterator[tuple[str, str]]:
+def _item_pairs(doc: HtmlElement, inside: frozenset[HtmlElement]) -> Iterator[tuple[str, str]]:
     """``<li>label：value</li>`` and grids of div or span pairs."""
     for element in doc.iter("li", "div", "p", "span", "h3"):
+        if element in inside:
+            continue
         text = collapse(_short_text(element))
         if not text or len(text) > 300:
             continue

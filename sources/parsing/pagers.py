@@ -47,6 +47,12 @@ class Pager:
             return self.first_url
         return self.pattern.replace("{n}", str(page + self.offset))
 
+    def page_of(self, url: str) -> int:
+        """Which list page (from 1) ``url`` is; 1 for any other URL, as the first page goes by several names."""
+        head, _, tail = self.pattern.partition("{n}")
+        match = re.fullmatch(rf"{re.escape(head)}(\d+){re.escape(tail)}", url) if self.pattern else None
+        return max(int(match[1]) - self.offset, 1) if match else 1
+
 
 def find_pager(html_text: str, url: str, page: int) -> Pager | None:
     """The pager of list page ``page`` at ``url``; None when the page has none that is known.

@@ -1,0 +1,112 @@
+"""Links with a meaning: to files, to the next page, and pages that only forward to another one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from lxml.html import HtmlElement
+
+from sources.parsing.html import is_file_url, text_of
+from sources.parsing.urls import canonical_url, file_extension, resolve
+
+ATTACHMENT_BLOCKS = frozenset(
+    ["attachment", "attachments", "attach", "fujian", "fj", "xgfj", "annex", "appendix", "enclosure", "accessory"]
+)
+FORWARDER_TEXT_MAX = 60
+"""A page that shows more than this is read, not passed through."""
+FORWARDER_DELAY_MAX = 3
+"""Seconds; pages that wait longer show the reader a message first, as soft 404 pages do."""
+
+_REFRESH = re.compile(r"^\s*(\d+)(?:\.\d*)?\s*[;,]\s*url\s*=\s*['\"]?\s*([^'\"]+)", re.IGNORECASE)
+_LOCATION = re.compile(
+    r"(?:window\.|self\.|top\.|parent\.|document\.)?\blocation(?:\.href)?\s*(?:=\s*|\.(?:replace|assign)\s*\(\s*)"
+    r"([\"'])([^\"'+]+)\1\s*(?:[;)\s]|$)"
+)
+_ATTACHMENT_TEXT = re.compile(r"^[【\[（(]?(?:相关附件|附件下载|附件|附：)")
+_ATTACHMENT_TEXT_MAX = 400
+_GENERIC_NAMES = frozenset({"", "下载", "点击下载", "附件下载", "下载附件", "查看", "点击查看", "附件"})
+_NEXT_WORDS = frozenset({"下一页", "下页", "后一页", "下一页>", "下一页>>", "下一页»", "next"})
+
+
+def forward_target(doc: HtmlElement, url: str) -> str | None:
+    """Where a page that shows nothing sends its reader by meta refresh or script; None for pages of their own.
+
+    A jump to the same page or to the home page is no forward: walls and soft 404 pages do that.
+    """
+    if len(text_of(doc)) > FORWARDER_TEXT_MAX:
+        return None
+    for href in _jumps(doc):
+        target = resolve(url, href)
+        if target and urlsplit(target).path not in ("", "/") and canonical_url(target) != canonical_url(url):
+            return target
+    return None
+
+
+def next_page_link(doc: HtmlElement, base: str, encoding: str = "utf-8") -> str | None:
+    """The URL behind a link named 下一页; None when there is none or it leads nowhere."""
+    for link in doc.iter("a"):
+        if text_of(link).strip("[]【】 ").lower() in _NEXT_WORDS:
+            target = resolve(base, link.get("href") or "", encoding)
+            if target:
+                return target
+    return None
+
+
+def file_links(element: HtmlElement, base: str, encoding: str = "utf-8") -> Iterator[tuple[str, str]]:
+    """URL and name of each file that ``element`` links or embeds, in order, with repetitions. Images are no files."""
+    for node in element.iter("a", "embed", "iframe", "object"):
+        href = node.get("href") or node.get("src") or node.get("data") or ""
+        url = resolve(base, href, encoding)
+        if url and is_file_url(url):
+            yield url, _file_name(node, url)
+
+
+def attachments(doc: HtmlElement, body: HtmlElement | None, base: str, encoding: str = "utf-8") -> list[tuple[str, str]]:
+    """URL and name of the files of an article, each once: those of the body, then those of attachment blocks beside it."""
+    found: dict[str, tuple[str, str]] = {}
+    blocks = [] if body is None else [body]
+    for block in (*blocks, *_attachment_blocks(doc)):
+        for url, name in file_links(block, base, encoding):
+            found.setdefault(canonical_url(url), (url, name))
+    return list(found.values())
+
+
+def _jumps(doc: HtmlElement) -> Iterator[str]:
+    for meta in doc.iter("meta"):
+        if (meta.get("http-equiv") or "").lower() == "refresh":
+            match = _REFRESH.match(meta.get("content") or "")
+            if match and int(match[1]) <= FORWARDER_DELAY_MAX:
+                yield match[2].strip()
+    for script in doc.iter("script"):
+        match = _LOCATION.search(script.text or "")
+        if match:
+            yield match[2]
+
+
+def _attachment_blocks(doc: HtmlElement) -> Iterator[HtmlElement]:
+    for node in doc.iter("div", "p", "ul", "ol", "dl", "li", "td", "span", "section", "table"):
+        names = f"{node.get('class') or ''} {node.get('id') or ''}".lower().split()
+        if not ATTACHMENT_BLOCKS.isdisjoint(names) or (next(node.iter("a"), None) is not None and _begins_as_attachment(node)):
+            yield node
+
+
+def _begins_as_attachment(node: HtmlElement) -> bool:
+    text = text_of(node)
+    return len(text) <= _ATTACHMENT_TEXT_MAX and _ATTACHMENT_TEXT.match(text) is not None
+
+
+def _file_name(node: HtmlElement, url: str) -> str:
+    text = text_of(node) if node.tag == "a" else ""
+    title = (node.get("title") or "").strip()
+    if text not in _GENERIC_NAMES:
+        return text
+    if title not in _GENERIC_NAMES:
+        return title
+    parts = urlsplit(url)
+    named = parse_qs(parts.query).get("fText") or parse_qs(parts.query).get("filename")
+    if named:
+        return named[0]
+    last = unquote(parts.path.rsplit("/", 1)[-1])
+    return last if file_extension(url) else text
