@@ -9,6 +9,10 @@ FetchError
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sources.adapters.base import Response
 
 
 class ErrorClass(StrEnum):
@@ -59,7 +63,11 @@ RETRYABLE = frozenset(
 
 
 class FetchError(Exception):
-    """A request that gave no usable answer. ``url`` is the one that failed, ``chain`` the redirects before it."""
+    """A request that gave no usable answer. ``url`` is the one that failed, ``chain`` the redirects before it.
+
+    ``response`` is the refusing answer (status 400 and above) with the beginning of its body, so that block pages can be told
+    apart; None when no answer came.
+    """
 
     def __init__(
         self,
@@ -70,6 +78,7 @@ class FetchError(Exception):
         status: int | None = None,
         retry_after: float | None = None,
         chain: tuple[str, ...] = (),
+        response: Response | None = None,
     ) -> None:
         super().__init__(message)
         self.error_class = error_class
@@ -78,6 +87,7 @@ class FetchError(Exception):
         self.status = status
         self.retry_after = retry_after
         self.chain = chain
+        self.response = response
 
     @property
     def retryable(self) -> bool:
