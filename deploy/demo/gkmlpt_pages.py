@@ -220,10 +220,9 @@ def _head(article: Article, metas: str = "") -> str:
 
 def _full(article: Article, hosts: Hosts) -> str:
     content = _body(article.body, hosts)
-    facts = article.gkmlpt
     pairs = (
         ("索 引 号", article.index_no),
-        (f"分{_PAD}{_PAD}类", f"{facts['theme']}、{facts['genre']}"),
+        (f"分{_PAD}{_PAD}类", article.open_category),
         ("发布机构", article.publisher),
         ("成文日期", f"{article.signed:%Y-%m-%d}" if article.signed else ""),
         (f"名{_PAD}{_PAD}称", article.title),

@@ -23,9 +23,10 @@ RULES = {
     "publisher": "发文机关, else 发布机构, else 来源; '' when the source states none of them.",
     "is_effective": "有效性 of a TRS page: 有效 true, 废止 or 失效 false, else null. gkmlpt: is_abolished or"
     " is_expired false, both 0 null (0 is the default of the CMS and states nothing).",
-    "category": "First level of 主题分类 / 分类 (gkmlpt: classify_theme_name) when the page states one, else the target's"
-    " content_category. open_category is the whole text of a TRS page; null: not judged.",
-    "channel": "Name of the column. An article of two columns has the name that its own page states.",
+    "open_category": "The source's own classification (主题分类, 分类) as its page writes it; null: not judged.",
+    "category": "content_category of the target; the source's classification is open_category.",
+    "channel": "Name of the target's column. An article of two columns keeps channel and category of the target that stored it"
+    " first, so either entry is right.",
     "department": "Code of the target's department; an article of two columns has both in the same department.",
     "attachments": "In page order, those of the body first. Images are none. sha256 and size are of the served bytes.",
     "counts": "articles: distinct URLs to be stored. skipped: distinct rows not to be fetched, with a reason. refused: rows"
@@ -110,9 +111,9 @@ def _article(article: Article, column: Column, hosts: Hosts, listed_by: dict[tup
         "doc_no": article.doc_no,
         "publisher": article.publisher,
         "is_effective": article.is_effective,
-        "channel": article.channel,
+        "channel": column.name,
         "department": article.department.code,
-        "category": article.category or column.default_category,
+        "category": column.default_category,
         "open_category": article.open_category or None,
         "native_id": article.native_id,
         "body_sha256": hashlib.sha256(text.encode()).hexdigest(),

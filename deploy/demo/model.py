@@ -106,7 +106,6 @@ class Article:
     validity: str = ""
     is_effective: bool | None = None
     open_category: str = ""
-    category: str = ""
     native_id: str | None = None
     body: tuple[Block, ...] = ()
     outside_files: tuple[File, ...] = ()

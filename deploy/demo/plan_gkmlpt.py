@@ -89,7 +89,7 @@ def columns() -> list[Column]:
             pager="api",
             style="api",
             articles=column.articles,
-            skipped=tuple((external.url, "foreign_host") for external in column.externals),
+            skipped=tuple((external.url, "external") for external in column.externals),
             params={"column_id": column.column_id, "sid": SID},
         )
         for column in post_columns()
@@ -134,7 +134,7 @@ def _post(at: int, topic: str, channel: str, column_id: int, first_id: int, step
         doc_no="" if at % 5 == 1 else f"兰府办〔{published.year}〕{40 - at}号",
         publisher=publisher,
         is_effective=False if any(flags.values()) else FLAGS_UNSET_MEANS,
-        category=theme,
+        open_category=f"{theme}、{genre}" if variant == "gk_full" else "",
         native_id=str(post_id),
         gkmlpt={"id": post_id, "column": column_id, "genre": genre, "theme": theme, "is_top": int(at == 0), **flags},
     )

@@ -89,9 +89,8 @@ class Series:
         shown: dict[str, Any] = {"signed": signed, "index_no": index, "doc_no": doc_no, "publisher": self.department.name}
         if self.template in ("table", "dl"):
             validity, state = (("有效", True), ("废止", False), ("", None), ("有效", True), ("失效", False))[at % 5]
-            theme = _THEMES[self.department.code]
             shown |= {"source": source, "validity": validity, "is_effective": state}
-            shown |= {"open_category": theme, "category": theme.split("\\")[0]}
+            shown |= {"open_category": _THEMES[self.department.code]}
         if self.template == "plain":
             del shown["signed"]
         return shown
