@@ -134,7 +134,7 @@ def _main_link(row: HtmlElement) -> HtmlElement | None:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A link read as a row; ``group`` is the element that holds it and its neighbours, ``sure``: it has a date or an article URL."""
+    """A link read as a row. ``group`` holds it and its neighbours; ``sure``: it has a date or an article URL."""
 
     ref: ArticleRef
     group: HtmlElement | None
@@ -156,6 +156,8 @@ def _found(link: HtmlElement, row: HtmlElement, page: Page) -> _Found | None:
         raw["doc_no"] = number
     if found is not None:
         raw["date"] = found.iso
+        if found.year_inferred:
+            raw["year_inferred"] = True
     ref = ArticleRef(url, title, native_id(url), found.date if found else None, pinned, _skip(row, url, page), raw)
     sure = bool(title) and (found is not None or (is_article_url(url) and not _in_navigation(row)))
     return _Found(ref, row.getparent(), found is not None, sure)
@@ -169,7 +171,7 @@ def _only_rows(rows: Sequence[_Found]) -> list[_Found]:
 
 
 def _skip(row: HtmlElement, url: str, page: Page) -> str | None:
-    if any(not text_of(flag) for flag in row.cssselect(page.hidden_flag)):
+    if any(not text_of(flag) for flag in select(row, page.hidden_flag)):
         return "hidden"
     foreign = bare_host(url) not in page.hosts
     return "foreign_host" if foreign and page.skip_foreign else None

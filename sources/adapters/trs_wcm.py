@@ -249,7 +249,7 @@ class Adapter:
         return count
 
     def _part_urls(self, read: Read) -> list[str]:
-        """All pages of an article that is cut into ``t..._<id>.html``, ``t..._<id>_1.html`` ...; the first is the page itself."""
+        """All pages of an article cut into ``t..._<id>.html``, ``t..._<id>_1.html`` ...; the first is the page itself."""
         url = read.response.request.url
         pager = find_pager(read.response.text, url, 1)
         stem = urlsplit(url).path.rsplit("/", 1)[-1].rpartition(".")[0]

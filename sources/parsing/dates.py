@@ -101,9 +101,11 @@ class PartialDate:
 
     @property
     def iso(self) -> str:
-        """What is known in ISO form: ``2024``, ``2024-03``, ``2024-03-15``, ``2024-03-15T16:30:00``."""
+        """What is known in ISO form: ``2024``, ``2024-03``, ``2024-03-15``, ``2024-03-15T16:30``, ``2024-03-15T16:30:05``."""
         text = "-".join([f"{self.year:04}", *(f"{part:02}" for part in (self.month, self.day) if part is not None)])
-        return f"{text}T{self.time.isoformat()}" if self.time is not None else text
+        if self.time is None:
+            return text
+        return f"{text}T{self.time.isoformat('seconds' if self.precision == 'second' else 'minutes')}"
 
     def utc(self, zone: tzinfo = CHINA) -> datetime | None:
         """The moment in UTC, midnight of ``zone`` when no time is known; None unless the day is known."""

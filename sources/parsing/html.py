@@ -62,118 +62,27 @@ _UNSEEN = frozenset(
     }
 )
 _BLOCKS = frozenset(
-    [
-        "address",
-        "article",
-        "aside",
-        "blockquote",
-        "body",
-        "caption",
-        "center",
-        "dd",
-        "details",
-        "div",
-        "dl",
-        "dt",
-        "fieldset",
-        "figcaption",
-        "figure",
-        "footer",
-        "form",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "header",
-        "hr",
-        "legend",
-        "li",
-        "main",
-        "nav",
-        "ol",
-        "p",
-        "pre",
-        "section",
-        "summary",
-        "table",
-        "tbody",
-        "tfoot",
-        "thead",
-        "tr",
-        "ul",
-    ]
+    (
+        "address article aside blockquote body caption center dd details div dl dt fieldset figcaption figure footer "
+        "form h1 h2 h3 h4 h5 h6 header hr legend li main nav ol p pre section summary table tbody tfoot thead tr ul"
+    ).split()
 )
 _CELLS = frozenset({"td", "th"})
 _SPACE = re.compile(r"[\s\u00a0\u3000\u200b-\u200f\u2060\ufeff\u180e\x00]+")
 _NOISE_NAMES = frozenset(
-    [
-        "share",
-        "share-box",
-        "share_box",
-        "shares",
-        "sharebox",
-        "social-share",
-        "bdsharebuttonbox",
-        "bdshare",
-        "fenxiang",
-        "fx",
-        "xglj",
-        "xgwd",
-        "xgxx",
-        "related",
-        "ewm",
-        "qrcode",
-        "qr-code",
-        "erweima",
-        "saoyisao",
-        "sys",
-        "print",
-        "dayin",
-        "dy",
-        "close",
-        "gb",
-        "fontsize",
-        "zihao",
-        "pages-print",
-        "article-share",
-    ]
+    (
+        "share share-box share_box shares sharebox social-share bdsharebuttonbox bdshare fenxiang fx xglj xgwd xgxx "
+        "related ewm qrcode qr-code erweima saoyisao sys print dayin dy close gb fontsize zihao pages-print "
+        "article-share"
+    ).split()
 )
 _NOISE_START = re.compile(
-    r"^[【\[（(]?(扫一扫|打印本页|打印此页|打印|关闭窗口|关闭本页|关闭|分享到|分享|字体[：:]|字号[：:]|相关链接[：:]?$|返回顶部)"
+    r"^[【\[（(]?(?:扫一扫|(?:打印(?:本页|此页)?|关闭(?:窗口|本页)?|分享到?|字体|字号|返回顶部|相关链接)(?=$|[\s：:】\]）)|]))"
 )
 _NOISE_LENGTH = 60
 _NOISE_BLOCK = 200
 _MEDIA = ("img", "video", "audio", "embed")
-_FILE_TYPES = frozenset(
-    [
-        "pdf",
-        "doc",
-        "docx",
-        "xls",
-        "xlsx",
-        "ppt",
-        "pptx",
-        "wps",
-        "et",
-        "dps",
-        "ofd",
-        "ceb",
-        "rtf",
-        "txt",
-        "csv",
-        "zip",
-        "rar",
-        "7z",
-        "tif",
-        "tiff",
-        "mp4",
-        "mp3",
-        "wmv",
-        "xml",
-    ]
-)
+_FILE_TYPES = frozenset("pdf doc docx xls xlsx ppt pptx wps et dps ofd ceb rtf txt csv zip rar 7z tif tiff mp4 mp3 wmv".split())
 _URL_ATTRIBUTES = ("href", "src", "poster", "background", "action", "data")
 
 

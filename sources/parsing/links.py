@@ -11,9 +11,7 @@ from lxml.html import HtmlElement
 from sources.parsing.html import is_file_url, text_of
 from sources.parsing.urls import canonical_url, file_extension, resolve
 
-ATTACHMENT_BLOCKS = frozenset(
-    ["attachment", "attachments", "attach", "fujian", "fj", "xgfj", "annex", "appendix", "enclosure", "accessory"]
-)
+ATTACHMENT_BLOCKS = frozenset("attachment attachments attach fujian fj xgfj annex appendix enclosure accessory".split())
 FORWARDER_TEXT_MAX = 60
 """A page that shows more than this is read, not passed through."""
 FORWARDER_DELAY_MAX = 3

@@ -85,15 +85,14 @@ _TITLE_BRACKET = re.compile(r"[（(]([^（）()]*(?:[（(][^（）()]*[）)][^�
 _LABEL_VALUE = re.compile(r"^\s*([^：:]{2,14})\s*[：:]\s*(.*)$", re.DOTALL)
 _SOURCE = re.compile(r"(?:信息来源|文章来源|稿件来源|来\s*源)\s*[：:]\s*([^\n|【\[]{0,80})")
 _PUBLISHED = re.compile(r"(?:发布时间|发布日期|发表时间|公开日期|时\s*间|日\s*期)\s*[：:]\s*([^\n]{0,40})")
-_NEXT_LABEL = re.compile(r"\s+\S{0,8}[：:]|\s{2,}|字体|字号|浏览|打印|分享|作者")
-_TWELVE_HOUR = re.compile(r"\b(0?[1-9]|1[0-2]):[0-5]\d")
+_NEXT_LABEL = re.compile(r"\s+\S{0,8}[：:]|\s{2,}|(?:发布|成文|公开|更新)?(?:日期|时间)\s*[：:]|字体|字号|浏览|打印|分享|作者")
 _MAX_LABEL = 14
 _MAX_SOURCE_TEXT = 400
 
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """``fields``: standard name -> cleaned value as the page shows it, only what is there; ``raw``: all label -> value pairs."""
+    """``fields``: standard name -> cleaned value, only what the page states; ``raw``: all label -> value pairs."""
 
     fields: Mapping[str, str] = field(default_factory=dict)
     raw: Mapping[str, str] = field(default_factory=dict)

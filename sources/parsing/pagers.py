@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import islice
 from math import ceil
 from urllib.parse import urlsplit, urlunsplit
 
 _CALL = re.compile(r"\bcreatePage(?:HTML)?\s*\(([^()]*)\)", re.IGNORECASE)
 _ARGUMENT = re.compile(r"'([^']*)'|\"([^\"]*)\"|([^,\s][^,]*)")
 _COUNT_PAGE = re.compile(r"\bcountPage\s*=\s*[\"']?(\d+)")
-_CURRENT_PAGE = re.compile(r"\bcurrentPage\s*=\s*[\"']?(\d+)")
 _PAGE_ID = re.compile(r"\bindex_(\d+)_\d+\.(s?html?)\b", re.IGNORECASE)
-_PAGINATION = re.compile(r"\.pagination\s*\(\s*\{(.*?)\}", re.DOTALL)
+_PAGINATION = re.compile(r"\.pagination\s*\(\s*\{(.{0,2000}?)\}", re.DOTALL)
 _CLIENT_SIDE = re.compile(r"\bvar\s+pageSize\s*=\s*\d+")
 _PAGES_TEXT = re.compile(r"共\s*(?:<[^>]{0,200}>\s*)*(\d{1,6})\s*(?:<[^>]{0,200}>\s*)*页")
-_COMMENT = re.compile(r"<!--.*?-->|(?<![:\"'])//[^\n\"'<]*$", re.DOTALL | re.MULTILINE)
 _NUMBERED = re.compile(r"^(.*?)_\d+$")
 MAX_PAGES = 100_000
+_MAX_CALLS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,45 +57,61 @@ class Pager:
 def find_pager(html_text: str, url: str, page: int) -> Pager | None:
     """The pager of list page ``page`` at ``url``; None when the page has none that is known.
 
-    ``url`` may be the column's folder (ending in ``/``), its ``index.html`` or any later page.
+    ``url`` may be the column's folder (ending in ``/``), its ``index.html`` or any later page; ``page`` counts from 1.
     """
-    script = _COMMENT.sub("", html_text)
-    for reader in (_create_page, _count_page, _pagination, _client_side, _pages_text):
-        pager = reader(script, url)
+    named = _create_page(html_text, url, page)
+    if named is not None:
+        return named
+    for reader in (_count_page, _pagination, _client_side, _pages_text):
+        pager = reader(html_text, url)
         if pager is not None:
             return pager
     return None
 
 
-def _create_page(text: str, url: str) -> Pager | None:
-    for call in _CALL.finditer(text):
+def _create_page(text: str, url: str, page: int) -> Pager | None:
+    for call in islice(_CALL.finditer(text), _MAX_CALLS):
+        if _is_commented_out(text, call.start()):
+            continue
         arguments = [(m[1] or m[2] or m[3] or "").strip() for m in _ARGUMENT.finditer(call[1])]
         numbers = [int(item) if item.isascii() and item.isdigit() else None for item in arguments]
-        if len(arguments) >= 5 and numbers[0] is None and numbers[1] is not None and numbers[2] is not None:
-            total = numbers[5] if len(numbers) > 5 else None
-            return _named(
-                "createPageHTML6",
-                url,
-                numbers[1],
-                arguments[3],
-                arguments[4],
-                offset=0,
-                total=total,
-            )
-        if len(arguments) >= 5 and None not in numbers[:3]:
-            return _named(
-                "createPageHTML3n",
-                url,
-                numbers[1] or 0,
-                arguments[3],
-                arguments[4],
-                offset=-1,
-                total=numbers[0],
-            )
-        if len(arguments) >= 4 and None not in numbers[:2]:
-            form = "createPageHTML" if "html" in call[0][:15].lower() else "createPage"
-            return _named(form, url, numbers[0] or 0, arguments[2], arguments[3], offset=-1)
+        pager = _from_call(arguments, numbers, "html" in call[0][:15].lower(), url, page)
+        if pager is not None:
+            return pager
     return None
+
+
+def _from_call(arguments: list[str], numbers: list[int | None], html: bool, url: str, page: int) -> Pager | None:
+    if len(arguments) >= 5 and numbers[0] is None and numbers[1] is not None and numbers[2] is not None:
+        total = numbers[5] if len(numbers) > 5 else None
+        return _named("createPageHTML6", url, numbers[1], arguments[3], arguments[4], offset=0, total=total)
+    if len(arguments) >= 5 and None not in numbers[:3]:
+        offset = _offset(numbers[2], arguments[3], url, page)
+        return _named("createPageHTML3n", url, numbers[1] or 0, arguments[3], arguments[4], offset=offset, total=numbers[0])
+    if len(arguments) >= 4 and None not in numbers[:2]:
+        form = "createPageHTML" if html else "createPage"
+        offset = _offset(numbers[1], arguments[2], url, page)
+        return _named(form, url, numbers[0] or 0, arguments[2], arguments[3], offset=offset)
+    return None
+
+
+def _offset(current: int | None, stem: str, url: str, page: int) -> int:
+    """-1, as these calls count from zero, unless the page contradicts it: the first one says 1, or ``index_2`` is page 2."""
+    _, name, _ = _split(url)
+    if name in ("", stem):
+        return 0 if current == 1 else -1
+    return 0 if current == page and name == f"{stem}_{page}" else -1
+
+
+def _is_commented_out(text: str, position: int) -> bool:
+    """Behind ``//`` on its line, or in an HTML comment that does not merely wrap a script for browsers of old."""
+    line = text[max(text.rfind("\n", 0, position) + 1, position - 200) : position]
+    if re.search(r"(?<![:\"'])//[^\"'<>]*$", line):
+        return True
+    opened = text.rfind("<!--", 0, position)
+    if opened <= text.rfind("-->", 0, position):
+        return False
+    return text.rfind("<script", 0, opened) <= text.rfind("</script", 0, opened)
 
 
 def _named(

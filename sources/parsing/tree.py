@@ -14,32 +14,20 @@ from lxml.html import HtmlElement, HTMLParser
 PARTIAL = "data-govcrawler-partial"
 """Attribute on the root of a tree whose structure had to be changed or cut to be read at all."""
 
+# Characters that no XML tree may hold, plain or as a reference: the parser lets some in, and then text cannot be moved.
+_UNUSABLE = re.compile(
+    "[\x00-\x08\x0b\x0e-\x1f\ufffe\uffff]"
+    r"|&#(?:[xX]0*(?:[0-8bBeEfF]|1[0-9a-fA-F]|[fF]{3}[eEfF])|0*(?:[0-8]|11|1[4-9]|2\d|3[01]|6553[45]))(?![0-9a-fA-F]);?"
+)
 _FLAT_DEPTH = 150
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9:-]*)((?:[^<>\"']|\"[^\"]*\"|'[^']*')*)>")
-_VOID = frozenset(
-    [
-        "area",
-        "base",
-        "br",
-        "col",
-        "embed",
-        "hr",
-        "img",
-        "input",
-        "link",
-        "meta",
-        "param",
-        "source",
-        "track",
-        "wbr",
-    ]
-)
+_VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
 
 
 def parse_document(source: str | bytes, encoding: str = "utf-8") -> HtmlElement:
     """The page as a tree; an empty page is an empty ``html`` element. Never raises; see ``is_partial``."""
     text = source.decode(encoding, "replace") if isinstance(source, bytes) else source
-    data = text.replace("\0", "").encode("utf-8", "replace")
+    data = _UNUSABLE.sub("", text).encode("utf-8", "replace")
     for huge in (False, True):
         root, complete = _parse(data, huge)
         if complete:

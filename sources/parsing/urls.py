@@ -89,8 +89,9 @@ def resolve(base: str, href: str, encoding: str = "utf-8") -> str | None:
     head, mark, tail = href.partition("?")
     href = head.replace("\\", "/") + mark + tail
     if scheme:
-        rest = href[scheme.end() :].lstrip("/")
-        href = f"{scheme.group(1).lower()}://{rest}"
+        href = _with_authority(scheme.group(1).lower(), href[scheme.end() :], _tidy(base))
+    if href in ("http://", "https://"):
+        return None
     try:
         joined = urlsplit(urljoin(_tidy(base), href))
         host, port = _host(joined.hostname or ""), joined.port
@@ -123,6 +124,13 @@ def file_extension(url: str) -> str:
             if named and named not in _SCRIPT_EXTENSIONS and named not in ("html", "htm", "cn", "com"):
                 return named
     return extension
+
+
+def _with_authority(scheme: str, rest: str, base: str) -> str:
+    """``http:a/b`` is relative on an http page and names the host ``a`` elsewhere (URL standard, special schemes)."""
+    if not rest.startswith("//") and base.lower().startswith(f"{scheme}:"):
+        return rest
+    return f"{scheme}://{rest.lstrip('/')}"
 
 
 def _extension(path: str) -> str:
