@@ -67,8 +67,10 @@ def build(adapter_id: str, params: Mapping[str, Any], target: TargetInfo) -> Ada
 def _line(fault: Mapping[str, Any]) -> str:
     """One fault for people: dotted field, reason and the value in short."""
     field = ".".join(str(part) for part in fault["loc"]) or "(all)"
-    reason = str(fault["msg"]).removeprefix("Value error, ")
     if fault["type"] == "missing":
-        return f"{field}: {reason}"
+        return f"{field}: missing"
+    if fault["type"] == "extra_forbidden":
+        return f"{field}: unknown key"
+    reason = str(fault["msg"]).removeprefix("Value error, ")
     value = repr(fault["input"])
     return f"{field}: {reason}, got {value if len(value) <= 80 else value[:77] + '...'}"

@@ -107,10 +107,10 @@ class Detail:
         return found if found and found.date else None
 
     def _day(self, name: str, label: str) -> date | None:
-        """A day out of a field (epoch seconds or text), else out of the visible table."""
+        """A day that may lie in the future, out of a field (epoch seconds or text), else out of the visible table."""
         value = self._value(name)
         stated = parse_date(value) if isinstance(value, str) and not value.isdigit() else from_epoch(value)
-        found = stated or self._shown_date(label)
+        found = stated or self.shown.date(label)
         return found.date if found else None
 
     def _is_effective(self) -> bool | None:
@@ -124,7 +124,7 @@ class Detail:
         return "、".join(name for name in names if name)
 
     def _attachments(self, body: HtmlElement) -> Iterator[AttachmentRef]:
-        """Files of the ``attachment`` list, then those linked in the body, then those only the visible page links; each once."""
+        """Files of the ``attachment`` list, those linked in the body, those only the visible page links; each once."""
         seen: set[str] = set()
         for url, name, mime in (
             *self._listed_files(),

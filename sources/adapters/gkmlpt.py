@@ -211,7 +211,7 @@ def _payload(response: Response) -> dict[str, Any]:
     """The API's answer with ``articles`` as a list. Raises ParseError."""
     text = response.text
     try:
-        payload = json.loads(text)
+        payload = json.loads(text, parse_constant=lambda _: None)
     except ValueError as error:
         raise ParseError("JSON of the list API", response.url, problem=problem_of(text), excerpt=text) from error
     rows = payload.get("articles") if isinstance(payload, dict) else None

@@ -8,38 +8,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from itertools import islice
-from urllib.parse import urlsplit
 
-from lxml import etree, html
+from lxml.html import HtmlElement
+
+from sources.parsing.html import collapse, is_file_url, parse_document, text_of
 
 SHELL_TEXT_MAX = 20
 """A page that shows fewer characters than this carries no content in its markup."""
 
-FILE_ENDINGS = (
-    ".pdf",
-    ".doc",
-    ".docx",
-    ".wps",
-    ".xls",
-    ".xlsx",
-    ".et",
-    ".ppt",
-    ".pptx",
-    ".ofd",
-    ".txt",
-    ".zip",
-    ".rar",
-    ".7z",
-    ".csv",
-)
-
-_UNSEEN = frozenset(
-    {"script", "style", "noscript", "template", "title", "head", "textarea", "select"}
-)
 _HAN = re.compile(r"[\u4e00-\u9fff]|\\u[4-9][0-9a-fA-F]{3}")
-_HAN_IN_SCRIPT_MIN = (
-    12  # a message box has fewer, a column tree or a list of rows has more
-)
+_HAN_IN_SCRIPT_MIN = 12  # a message box has fewer, a column tree or a list of rows has more
 _DAY = re.compile(r"(?:19|20)\d{2}\s*[-/.年]\s*\d{1,2}\s*[-/.月]\s*\d{1,2}")
 _ARTICLE_META = frozenset({"articletitle", "pubdate"})
 _REFRESH = re.compile(r"""^\s*[\d.]*\s*[;,]\s*url\s*=\s*['"]?([^'"]+)""", re.IGNORECASE)
@@ -63,52 +41,32 @@ class PageSigns:
     @property
     def article_evidence(self) -> bool:
         """Article meta tags, a full date in the text, or content that a script carries."""
-        return (
-            self.article_meta or self.content_in_script or bool(_DAY.search(self.text))
-        )
+        return self.article_meta or self.content_in_script or bool(_DAY.search(self.text))
 
     @property
     def is_shell(self) -> bool:
         """Scripts or frames only: nothing to read in the markup and no content in the inline scripts."""
-        bare = (
-            len(self.text) < SHELL_TEXT_MAX
-            and not self.content_in_script
-            and not self.refresh_to
-        )
+        bare = len(self.text) < SHELL_TEXT_MAX and not self.content_in_script and not self.refresh_to
         return bare and (self.scripts > 0 or bool(self.frames))
 
 
 def read_signs(source: str) -> PageSigns:
     """The signs of an HTML page. A text without any markup is all visible text."""
-    root = _parse(source)
-    if root is None:
-        return PageSigns("", " ".join(source.split()), 0, 0, 0, False, (), 0, "", False)
+    root = parse_document(source)
     links = [link for link in root.iter("a") if _is_page_link(link.get("href") or "")]
     scripts = list(root.iter("script"))
     metas = list(root.iter("meta"))
     return PageSigns(
-        title=" ".join("".join(root.xpath("string(//title)")).split()),
-        text=" ".join(" ".join(_visible(root)).split()),
+        title=collapse(root.findtext(".//title") or ""),
+        text=text_of(root),
         links=len(links),
-        link_chars=sum(
-            len("".join("".join(link.itertext()).split())) for link in links
-        ),
+        link_chars=sum(len("".join("".join(link.itertext()).split())) for link in links),
         scripts=len(scripts),
         content_in_script=any(_has_content(script.text or "") for script in scripts),
-        frames=tuple(
-            frame.get("src") or ""
-            for frame in root.iter("iframe", "frame")
-            if frame.get("src")
-        ),
-        password_fields=sum(
-            (field.get("type") or "").lower() == "password"
-            for field in root.iter("input")
-        ),
+        frames=tuple(frame.get("src") or "" for frame in root.iter("iframe", "frame") if frame.get("src")),
+        password_fields=sum((field.get("type") or "").lower() == "password" for field in root.iter("input")),
         refresh_to=next(filter(None, (_refresh(meta) for meta in metas)), ""),
-        article_meta=any(
-            (meta.get("name") or "").lower() in _ARTICLE_META and meta.get("content")
-            for meta in metas
-        ),
+        article_meta=any((meta.get("name") or "").lower() in _ARTICLE_META and meta.get("content") for meta in metas),
     )
 
 
@@ -117,58 +75,16 @@ def looks_blocked(source: str) -> bool:
     return not source.strip() or read_signs(source).is_shell
 
 
-def _parse(source: str) -> html.HtmlElement | None:
-    data = source.encode("utf-8", "replace")
-    if not data.strip():
-        return None
-    try:
-        return html.document_fromstring(
-            data, parser=html.HTMLParser(encoding="utf-8", huge_tree=False)
-        )
-    except etree.ParserError:
-        return None
-
-
-def _visible(element: html.HtmlElement) -> list[str]:
-    """Pieces of visible text in document order; iterative, pages may nest a thousand deep."""
-    pieces: list[str] = []
-    for event, node in etree.iterwalk(element, events=("start", "end")):
-        if (
-            event == "start"
-            and isinstance(node.tag, str)
-            and node.text
-            and not _is_unseen(node)
-        ):
-            pieces.append(node.text)
-        elif event == "end" and node.tail and node is not element:
-            parent = node.getparent()
-            if parent is not None and not _is_unseen(parent):
-                pieces.append(node.tail)
-    return pieces
-
-
-def _is_unseen(node: html.HtmlElement) -> bool:
-    return node.tag in _UNSEEN or any(
-        parent.tag in _UNSEEN
-        for parent in node.iterancestors("noscript", "template", "select")
-    )
-
-
 def _has_content(script: str) -> bool:
     found = islice(_HAN.finditer(script), _HAN_IN_SCRIPT_MIN)
     return sum(1 for _ in found) == _HAN_IN_SCRIPT_MIN
 
 
 def _is_page_link(href: str) -> bool:
-    if not href or href.startswith(("#", "javascript:", "mailto:", "tel:")):
-        return False
-    try:
-        return not urlsplit(href).path.lower().endswith(FILE_ENDINGS)
-    except ValueError:
-        return False
+    return bool(href) and not href.startswith(("#", "javascript:", "mailto:", "tel:")) and not is_file_url(href)
 
 
-def _refresh(meta: html.HtmlElement) -> str:
+def _refresh(meta: HtmlElement) -> str:
     if (meta.get("http-equiv") or "").lower() != "refresh":
         return ""
     found = _REFRESH.match(meta.get("content") or "")

@@ -32,9 +32,9 @@ def page(body: str, title: str = "兰河市人民政府", head: str = "") -> str
     return f'<!DOCTYPE html><html><head><meta charset="utf-8"><title>{title}</title>{head}</head><body>{body}</body></html>'
 
 
-JSL = "<script>document.cookie=('_')+('_')+('jsl_clearance_s=1711111111.5|-1|Zz%3D; Max-age=3600');location.href=location.pathname</script>"
-JSL_SECOND = '<script>var _0x1=1;;go({"bts":["1711","|0|"],"chars":"abc","ct":"9f","ha":"sha1","tn":"__jsl_clearance_s","vt":"3600"})</script>'
-C3VK = '<html><head><script>document.cookie="C3VK=9f8e7d; path=/; max-age=300";window.location.reload();</script></head><body></body></html>'
+JSL = "<script>document.cookie=('_')+('_')+('jsl_clearance_s=1711111111.5|-1|Zz%3D');location.href=location.pathname</script>"
+JSL_SECOND = '<script>;go({"bts":["1711","|0|"],"chars":"abc","ct":"9f","ha":"sha1","tn":"__jsl_clearance_s"})</script>'
+C3VK = '<html><head><script>document.cookie="C3VK=9f8e7d; path=/";window.location.reload();</script></head><body></body></html>'
 DOLLAR_TS = page(
     "",
     "",
