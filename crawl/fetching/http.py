@@ -39,6 +39,7 @@ BeforeHop = Callable[[str], object]
 # What the body of a redirect or of a refusal may cost: it keeps a connection alive or tells a block page, no more.
 _SIDE_BODY_BYTES = 64 * 1024
 _SIDE_BODY_SECONDS = 3.0
+_SIDE_BODY_SHARE = 0.25  # of the whole deadline, if that is less
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,7 +322,7 @@ class HttpFetcher:
         head = read_head(answer, chain.message, self._settings.max_header_bytes)
         chain.cookies.store(origin, target, head.values("set-cookie"))
         if head.status in REDIRECTS:
-            self._side_body(answer, head, exchange)
+            self._side_body(answer, head, exchange, chain)
             self._follow(chain, origin, head)
             return None
         if head.status == HTTPStatus.NOT_MODIFIED and not chain.message.conditional:
@@ -359,7 +360,7 @@ class HttpFetcher:
             exchange.stream.close()
 
     def _refusal(self, chain: _Chain, answer: httpcore.Response, head: Head, exchange: Exchange) -> FetchError:
-        body = self._side_body(answer, head, exchange)
+        body = self._side_body(answer, head, exchange, chain)
         response = Response(chain.request, chain.url, head.status, head.headers, body, head.received_at)
         if head.status in (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE):
             wait = retry_after(head.headers.get("retry-after"), head.headers.get("date"), datetime.now(UTC))
@@ -368,9 +369,9 @@ class HttpFetcher:
             )
         return FetchError(ErrorClass.HTTP_STATUS, f"status {head.status}", status=head.status, response=response)
 
-    def _side_body(self, answer: httpcore.Response, head: Head, exchange: Exchange) -> bytes:
+    def _side_body(self, answer: httpcore.Response, head: Head, exchange: Exchange, chain: _Chain) -> bytes:
         """The beginning of a body that is not the page asked for. Its own failures are not the failure of the request."""
-        exchange.shorten(_SIDE_BODY_SECONDS)
+        exchange.shorten(min(_SIDE_BODY_SECONDS, _SIDE_BODY_SHARE * chain.limits.deadline))
         body = bytearray()
         try:
             chunks = wire_chunks(answer, exchange, _SIDE_BODY_BYTES, lambda size: None)

@@ -134,6 +134,21 @@ def test_a_hostile_form_is_refused_before_any_resolution(url: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        ("http://gov.example@127.0.0.1/", "user-info"),
+        ("http://0x7f.1/", "a number"),
+        ("http://169.254.169.254/", "link-local"),
+        ("http://10.0.0.1:8080/", "10.0.0.1, port 8080: private"),
+        ("ftp://gov.example/", "'ftp'"),
+        ("http://", "no host"),
+    ],
+)
+def test_a_refusal_says_why(url: str, why: str) -> None:
+    assert why in refusal(AddressGuard(AllowList(), unexpected), url).message
+
+
+@pytest.mark.parametrize(
     "address",
     [
         "127.0.0.1",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import socket
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -88,6 +89,15 @@ def test_requests_to_one_host_share_a_connection(server: FaultServer, fetcher: H
     assert server.connections == 1
     fetcher.fetch(Request(server.url("/page")), verify_tls=False)
     assert server.connections == 2
+
+
+def test_threads_share_a_fetcher_without_sharing_clocks_or_answers(server: FaultServer, fetcher: HttpFetcher) -> None:
+    for number in range(24):
+        server.add(f"/{number}", redirect(f"/to/{number}"))
+        server.add(f"/to/{number}", reply(str(number).encode()))
+    with ThreadPoolExecutor(8) as threads:
+        answers = list(threads.map(lambda number: fetcher.fetch(Request(server.url(f"/{number}"))).response.body, range(24)))
+    assert answers == [str(number).encode() for number in range(24)]
 
 
 def test_a_proxy_from_the_environment_is_not_used(

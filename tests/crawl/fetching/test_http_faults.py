@@ -16,7 +16,7 @@ from crawl.errors import ErrorClass, FetchError
 from crawl.fetching.http import HttpFetcher, Limits
 from sources.adapters.base import Request
 from tests.crawl.fetching.conftest import failure
-from tests.faultserver import Answer, FaultServer, Turn, chunked, endless, head, raw, redirect, reply, silence, trickle
+from tests.faultserver import Answer, FaultServer, Turn, chunked, endless, head, raw, redirect, reply, trickle
 
 MakeFetcher = Callable[..., HttpFetcher]
 MIB = 1024 * 1024
@@ -62,21 +62,32 @@ def test_polite_pauses_of_the_hook_do_not_count_against_the_deadline(server: Fau
     assert fetcher.fetch(Request(server.url("/page")), before_hop=pause).response.body == b"hello"
 
 
+def late(turn: Turn) -> bool:
+    """Long silence, and then a good answer: whoever waited for it waited too long."""
+    turn.pause(4)
+    return reply(b"late")(turn)
+
+
 def test_a_silent_server_times_out_and_silence_longer_than_the_deadline_is_the_deadline(
     server: FaultServer, make_fetcher: MakeFetcher
 ) -> None:
-    server.add("/silent", silence)
+    server.add("/silent", late)
     assert failure(make_fetcher(read_timeout=0.2), server.url("/silent")).error_class is ErrorClass.TIMEOUT
     assert failure(make_fetcher(page_deadline=0.2), server.url("/silent")).error_class is ErrorClass.DEADLINE
 
 
-def test_a_slow_body_behind_a_redirect_or_refusal_does_not_hold_the_answer_up(
-    server: FaultServer, make_fetcher: MakeFetcher
+@pytest.mark.parametrize("status", [302, 403])
+def test_an_endless_body_of_a_redirect_or_refusal_does_not_use_up_the_deadline(
+    server: FaultServer, make_fetcher: MakeFetcher, status: int
 ) -> None:
-    slow = trickle(head(302, {"Location": "/page", "Content-Length": "5"}), b"", 0.05)
-    server.add("/slow", slow)
+    server.add("/slow", trickle(head(status, {"Location": "/page", "Content-Length": "99999"}), b"x", 0.03))
     server.add("/page", reply(b"hello"))
-    assert make_fetcher(read_timeout=0.2).fetch(Request(server.url("/slow"))).response.body == b"hello"
+    fetcher = make_fetcher(page_deadline=2)
+    if status == 302:
+        assert fetcher.fetch(Request(server.url("/slow"))).response.body == b"hello"
+    else:
+        error = failure(fetcher, server.url("/slow"))
+        assert (error.status, error.response is not None and error.response.body.strip(b"x")) == (403, b"")
 
 
 def test_a_body_declared_too_large_is_not_even_begun(server: FaultServer, make_fetcher: MakeFetcher) -> None:
@@ -195,11 +206,22 @@ def test_after_doubtful_framing_the_result_stands_but_the_connection_is_not_used
     assert [hit.connection for hit in server.log] == [1, 2]
 
 
-def test_a_good_chunked_answer_keeps_its_connection(server: FaultServer, fetcher: HttpFetcher) -> None:
-    interim = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
-    server.add("/chunks", raw(interim + head(headers={"Transfer-Encoding": "chunked"}) + chunked(b"one", b"two"), keep=True))
+@pytest.mark.parametrize(
+    "final",
+    [
+        head(headers={"Transfer-Encoding": "chunked"}) + chunked(b"one", b"two"),
+        head(headers={"Content-Length": "6"}) + b"onetwo",
+    ],
+)
+def test_a_well_framed_answer_keeps_its_connection(server: FaultServer, fetcher: HttpFetcher, final: bytes) -> None:
+    def in_pieces(turn: Turn) -> bool:
+        for byte in b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" + final:
+            turn.send(bytes([byte]))
+        return True
+
+    server.add("/page", in_pieces)
     for _ in range(2):
-        assert fetcher.fetch(Request(server.url("/chunks"))).response.body == b"onetwo"
+        assert fetcher.fetch(Request(server.url("/page"))).response.body == b"onetwo"
     assert server.connections == 1
 
 
