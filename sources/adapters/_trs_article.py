@@ -80,14 +80,18 @@ def article_title(doc: HtmlElement, tags: dict[str, str], meta: Metadata, ref: A
 def published_at(
     tags: dict[str, str], shown_text: str, meta: Metadata, ref: ArticleRef, response: Response
 ) -> PartialDate | None:
-    """PubDate, else the page's own line, else the table, else the list's day; a time only where it is certain."""
+    """PubDate, else the page's own line, else the table, else the list: the first that states a day, and a time only where
+    it is certain.
+    """
     seen_on = response.fetched_at
     shown = find_date(shown_text, seen_on=seen_on) if shown_text else None
     stated = meta_published(tags, seen_on)
     if stated is not None:
-        sure = trust_clock(stated, shown)
-        return shown if sure.time is None and shown is not None and shown.time and shown.date == sure.date else sure
-    return shown or meta.date("published_on", seen_on) or listed_date(ref)
+        stated = trust_clock(stated, shown)
+        if shown is not None and shown.time is not None and stated.time is None and shown.date == stated.date:
+            stated = shown
+    candidates = [found for found in (stated, shown, meta.date("published_on", seen_on), listed_date(ref)) if found is not None]
+    return next((found for found in candidates if found.day is not None), candidates[0] if candidates else None)
 
 
 def listed_date(ref: ArticleRef) -> PartialDate | None:

@@ -64,6 +64,8 @@ MAX_PARTS = 50
 SOFT_404_BODY_MAX = 120
 """A body shorter than this may be the message of an error page in the site's usual layout."""
 
+# What a page must hold to forward or to have further parts; most have nothing of it and need not be parsed here.
+_MAY_GO_ON = re.compile(r"http-equiv\s*=\s*[\"']?\s*refresh|\blocation\b|createPage", re.IGNORECASE)
 _NOTHING = re.compile(
     r"暂无(?:相关)?(?:数据|信息|内容|记录|文件|文章)|没有(?:找到)?(?:相关|任何)?(?:数据|信息|内容|记录)|共\s*0\s*条"
 )
@@ -164,6 +166,8 @@ class Adapter:
     def detail_request(self, ref: ArticleRef, got: Sequence[Response]) -> Request | None:
         if not got:
             return None if is_file_url(ref.url) else Request(ref.url)
+        if not any(_MAY_GO_ON.search(response.text) for response in got):
+            return None
         reads = [Read.of(response) for response in got]
         forwards = self._forwards(reads)
         if forwards == len(reads):

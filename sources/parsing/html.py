@@ -71,8 +71,8 @@ _CELLS = frozenset({"td", "th"})
 _SPACE = re.compile(r"[\s\u00a0\u3000\u200b-\u200f\u2060\ufeff\u180e\x00]+")
 _NOISE_NAMES = frozenset(
     (
-        "share share-box share_box shares sharebox social-share bdsharebuttonbox bdshare fenxiang fx xglj xgwd xgxx "
-        "related ewm qrcode qr-code erweima saoyisao sys print dayin dy close gb fontsize zihao pages-print "
+        "share share-box share_box shares sharebox social-share bdsharebuttonbox bdshare fenxiang xglj xgwd xgxx "
+        "related ewm qrcode qr-code erweima saoyisao print dayin close fontsize zihao pages-print "
         "article-share"
     ).split()
 )
@@ -249,7 +249,7 @@ def _is_data_row(row: HtmlElement) -> bool:
 
 
 def _reads_as_noise(node: HtmlElement) -> bool:
-    if node.tag not in ("div", "p", "span", "a", "li", "ul", "td"):
+    if node.tag not in ("div", "p", "li", "ul"):
         return False
     words = collapse("".join(_first_text(node)))
     return bool(_NOISE_START.match(words)) and len(text_of(node)) <= _NOISE_LENGTH and not has_media(node)

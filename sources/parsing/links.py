@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from lxml.html import HtmlElement
@@ -24,6 +25,7 @@ _LOCATION = re.compile(
 )
 _ATTACHMENT_TEXT = re.compile(r"^[【\[（(]?(?:相关附件|附件下载|附件|附：)")
 _ATTACHMENT_TEXT_MAX = 400
+_BLOCK_DEPTH = 8
 _GENERIC_NAMES = frozenset({"", "下载", "点击下载", "附件下载", "下载附件", "查看", "点击查看", "附件"})
 _NEXT_WORDS = frozenset({"下一页", "下页", "后一页", "下一页>", "下一页>>", "下一页»", "next"})
 
@@ -33,12 +35,10 @@ def forward_target(doc: HtmlElement, url: str) -> str | None:
 
     A jump to the same page or to the home page is no forward: walls and soft 404 pages do that.
     """
-    if len(text_of(doc)) > FORWARDER_TEXT_MAX:
-        return None
     for href in _jumps(doc):
         target = resolve(url, href)
         if target and urlsplit(target).path not in ("", "/") and canonical_url(target) != canonical_url(url):
-            return target
+            return None if len(text_of(doc)) > FORWARDER_TEXT_MAX else target
     return None
 
 
@@ -52,22 +52,24 @@ def next_page_link(doc: HtmlElement, base: str, encoding: str = "utf-8") -> str 
     return None
 
 
-def file_links(element: HtmlElement, base: str, encoding: str = "utf-8") -> Iterator[tuple[str, str]]:
-    """URL and name of each file that ``element`` links or embeds, in order, with repetitions. Images are no files."""
-    for node in element.iter("a", "embed", "iframe", "object"):
-        href = node.get("href") or node.get("src") or node.get("data") or ""
-        url = resolve(base, href, encoding)
-        if url and is_file_url(url):
-            yield url, _file_name(node, url)
-
-
 def attachments(doc: HtmlElement, body: HtmlElement | None, base: str, encoding: str = "utf-8") -> list[tuple[str, str]]:
-    """URL and name of the files of an article, each once: those of the body, then those of attachment blocks beside it."""
+    """URL and name of the files of an article, each once: those of the body, then those of attachment blocks beside it.
+
+    Links and embedded documents count, images do not.
+    """
+    inside = frozenset() if body is None else frozenset(body.iter())
+    own: list[tuple[str, str]] = []
+    beside: list[tuple[str, str]] = []
+    for node in doc.iter("a", "embed", "iframe", "object"):
+        href = node.get("href") or node.get("src") or node.get("data") or ""
+        if not is_file_url(href):
+            continue
+        url = resolve(base, href, encoding)
+        if url is not None and (node in inside or _in_attachment_block(node)):
+            (own if node in inside else beside).append((url, _file_name(node, url)))
     found: dict[str, tuple[str, str]] = {}
-    blocks = [] if body is None else [body]
-    for block in (*blocks, *_attachment_blocks(doc)):
-        for url, name in file_links(block, base, encoding):
-            found.setdefault(canonical_url(url), (url, name))
+    for url, name in own + beside:
+        found.setdefault(canonical_url(url), (url, name))
     return list(found.values())
 
 
@@ -83,16 +85,20 @@ def _jumps(doc: HtmlElement) -> Iterator[str]:
             yield match[2]
 
 
-def _attachment_blocks(doc: HtmlElement) -> Iterator[HtmlElement]:
-    for node in doc.iter("div", "p", "ul", "ol", "dl", "li", "td", "span", "section", "table"):
-        names = f"{node.get('class') or ''} {node.get('id') or ''}".lower().split()
-        if not ATTACHMENT_BLOCKS.isdisjoint(names) or (next(node.iter("a"), None) is not None and _begins_as_attachment(node)):
-            yield node
-
-
-def _begins_as_attachment(node: HtmlElement) -> bool:
-    text = text_of(node)
-    return len(text) <= _ATTACHMENT_TEXT_MAX and _ATTACHMENT_TEXT.match(text) is not None
+def _in_attachment_block(node: HtmlElement) -> bool:
+    """Whether a block around ``node`` is named for attachments or begins with 附件, and is no larger than such blocks are."""
+    for parent in islice(node.iterancestors(), _BLOCK_DEPTH):
+        names = f"{parent.get('class') or ''} {parent.get('id') or ''}".lower().split()
+        if not ATTACHMENT_BLOCKS.isdisjoint(names):
+            return True
+        if parent.tag in ("body", "html"):
+            return False
+        text = text_of(parent)
+        if len(text) > _ATTACHMENT_TEXT_MAX:
+            return False
+        if _ATTACHMENT_TEXT.match(text):
+            return True
+    return False
 
 
 def _file_name(node: HtmlElement, url: str) -> str:

@@ -145,6 +145,12 @@ def test_share_and_print_blocks_go_and_the_body_stays() -> None:
         assert gone not in body_text(doc)
 
 
+def test_words_of_share_bars_inside_sentences_and_tables_stay() -> None:
+    doc = parse_document("<p>大厅提供<span>打印</span>服务。</p><table><tr><td>打印</td><td>0.5元</td></tr></table>")
+    drop_noise(doc)
+    assert body_text(doc) == "大厅提供打印服务。\n打印 | 0.5元"
+
+
 @pytest.mark.parametrize(
     ("url", "is_file"),
     [
