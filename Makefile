@@ -19,7 +19,7 @@ serve:  ## Serve the admin and the API on 127.0.0.1, port PORT (8000)
 	@$(SETUP)/runtime.sh
 	@$(SETUP)/local_env.sh flock .var/migrate.lock $(PYTHON_IN) manage.py migrate --noinput
 	@$(SETUP)/local_env.sh $(PYTHON_IN) manage.py collectstatic --noinput --verbosity 0
-	@exec $(SETUP)/local_env.sh .venv/bin/gunicorn govcrawler.wsgi --workers 2 --bind "127.0.0.1:$${PORT:-8000}" $(ARGS)
+	@exec $(SETUP)/local_env.sh .venv/bin/gunicorn govcrawler.wsgi --workers 2 --no-control-socket --bind "127.0.0.1:$${PORT:-8000}" $(ARGS)
 
 worker:  ## Run one worker that takes crawl jobs from the queue
 	@$(SETUP)/runtime.sh

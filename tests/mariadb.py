@@ -62,9 +62,16 @@ def private_server() -> Iterator[str]:
 def prepare(installer: Path, folder: Path, password: str) -> None:
     """Make the data folder and the statements that the server runs before it takes connections."""
     command = [str(installer), "--no-defaults", f"--datadir={folder / 'data'}", "--skip-test-db", *as_root()]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True, check=False)
-    if done.returncode:
-        raise ServerError(f"{installer} failed:\n{tail(done.stdout)}")
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True) as process:
+        try:
+            output, _ = process.communicate()
+        except BaseException:
+            # A script: its own children must be gone before the folder is removed. The pipe ends with the last of them.
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            raise
+    if process.returncode:
+        raise ServerError(f"{installer} failed:\n{tail(output)}")
     (folder / "init.sql").write_text(
         f"CREATE USER '{USER}'@'127.0.0.1' IDENTIFIED BY '{password}';\nGRANT ALL ON *.* TO '{USER}'@'127.0.0.1';\n"
     )

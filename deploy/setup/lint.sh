@@ -13,10 +13,10 @@ check() {
     "$@" || failed+=("$name")
 }
 
-check "ruff check" .venv/bin/ruff check .
-check "ruff format" .venv/bin/ruff format --check .
+check "ruff check" .venv/bin/ruff check --output-format concise .
+check "ruff format" .venv/bin/ruff format --check --output-format concise .
 check "mypy" .venv/bin/mypy
-check "import arrows" .venv/bin/lint-imports
+check "import arrows" .venv/bin/lint-imports --no-logo
 check "migrations" .venv/bin/python manage.py makemigrations --check --dry-run
 check "house rules" .venv/bin/python deploy/setup/house_check.py
 

@@ -41,7 +41,7 @@ if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$want" ]; then
 fi
 
 say "Installing $lock into .venv"
-if .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-input --require-hashes -r "$lock" 9>&-; then
+if .venv/bin/python -m pip install -qq --disable-pip-version-check --no-input --require-hashes -r "$lock" 9>&-; then
     printf '%s\n' "$want" >"$stamp"
 elif [ -n "$optional" ]; then
     say "$lock could not be installed here (see above); going on without it"
