@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from departments.models import LocalDepartment
-from govcrawler.fields import HashField, IdentityField, JSONField
+from govcrawler.fields import HashField, IdentityField, JSONField, SeedIndex
 from sources.models import CrawlSite, CrawlTarget
 
 
@@ -168,16 +168,21 @@ class ArticleContent(models.Model):
 
 
 class ArticleListing(models.Model):
-    """A further target that lists the article; ``article.target`` is the first."""
+    """A further target that lists the article (``article.target`` is the first), or a list row under another URL than the article's.
+
+    ``row_hash`` is the hash of the row's URL where it differs: a forwarder in the list leads to the article without a fetch.
+    """
 
     id = models.BigAutoField(primary_key=True)
     article = models.ForeignKey(Article, models.CASCADE, related_name="listings", db_index=False)
     target = models.ForeignKey(CrawlTarget, models.CASCADE, related_name="listings")
+    row_hash = HashField(_("row URL hash"), null=True, blank=True)
     first_seen_at = models.DateTimeField(_("first seen"), auto_now_add=True, db_default=Now())
 
     class Meta:
         db_table = "article_listing"
         constraints = [models.UniqueConstraint(fields=["article", "target"], name="uq_article_listing")]
+        indexes = [models.Index(fields=["row_hash"], name="ix_article_listing_row")]
         verbose_name = _("listing")
         verbose_name_plural = _("listings")
 
@@ -236,7 +241,7 @@ class ArticleStandardMeta(models.Model):
         indexes = [
             models.Index(fields=["standard_no"], name="ix_standard_meta_standard_no"),
             models.Index(fields=["publish_date"], name="ix_standard_meta_publish_date"),
-            models.Index(fields=["implementation_date"], name="ix_standard_meta_implementation_date"),
+            SeedIndex(fields=["implementation_date"], name="ix_standard_meta_implementation_date"),
         ]
         verbose_name = _("standard metadata")
         verbose_name_plural = _("standard metadata")

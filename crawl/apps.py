@@ -7,4 +7,4 @@ class CrawlConfig(AppConfig):
     verbose_name = _("Crawling")
 
     def ready(self) -> None:
-        pass
+        from crawl import checks  # noqa: F401  (registers the system checks)

@@ -115,6 +115,7 @@ class CrawlHost(models.Model):
     lease_job_id = IdentityField(_("job"), max_length=32, null=True, blank=True)
     slot_token = IdentityField(_("request slot"), max_length=32, null=True, blank=True)
     slot_until = models.DateTimeField(_("request slot until"), null=True, blank=True)
+    slot_granted = models.BooleanField(_("request slot granted"), default=False, db_default=False)
     next_allowed_at = models.DateTimeField(_("next request"), null=True, blank=True)
     backoff_until = models.DateTimeField(_("backs off until"), null=True, blank=True)
     backoff_reason = models.CharField(_("backs off because"), max_length=200, null=True, blank=True)

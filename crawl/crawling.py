@@ -1,0 +1,177 @@
+"""What one job works with: adapter, turn on the network, archive, receipt and the batch of articles on their way to the database."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.conf import settings
+from django.utils import timezone
+
+from articles import store as articles_store
+from articles.content_store import ContentStore
+from articles.record import Found
+from crawl import failures, hosts, politeness
+from crawl.archive import Archive
+from crawl.classify import Kind, classify
+from crawl.errors import ErrorClass, FetchError
+from crawl.fetching.http import Downloaded, HttpFetcher
+from crawl.jobs import Lease
+from crawl.models import CrawlHost, CrawlLog
+from crawl.runs import Receipt
+from crawl.turns import Turn, TurnOver
+from sources.adapters.base import Adapter, ArticleRef, Request, Response
+from sources.models import CrawlTarget
+from sources.parsing.urls import host_key
+
+BATCH_ROWS = 50
+BATCH_SECONDS = 2.0
+FAILURES_IN_A_ROW = 5
+
+VERDICTS = {
+    Kind.EMPTY: ErrorClass.EMPTY_BODY,
+    Kind.SOFT_404: ErrorClass.SOFT_404,
+    Kind.BLOCK_PAGE: ErrorClass.BLOCK_PAGE,
+    Kind.LOGIN: ErrorClass.BLOCK_PAGE,
+    Kind.SCRIPT_SHELL: ErrorClass.TYPE,
+    Kind.WRONG_TYPE: ErrorClass.TYPE,
+}
+
+
+@dataclass
+class Crawl:
+    """Collaborators and state of one job in one slice."""
+
+    lease: Lease
+    target: CrawlTarget
+    adapter: Adapter
+    turn: Turn
+    fetcher: HttpFetcher
+    store: ContentStore
+    archive: Archive
+    receipt: Receipt
+    report: Callable[[Receipt], None] = lambda receipt: None
+    list_fetched_at: datetime = field(default_factory=timezone.now)
+    batch: list[Found] = field(default_factory=list)
+    batch_since: float = 0.0
+    logs: list[CrawlLog] = field(default_factory=list)
+    failed_in_a_row: int = 0
+
+    @property
+    def force(self) -> bool:
+        return self.lease.job.force
+
+    def fetch(self, request: Request, *, expected: str) -> Response:
+        """One page, logged and judged. Raises FetchError, TurnOver, Stopped, jobs.LeaseLost."""
+        try:
+            fetched = self.fetcher.fetch(request, before_hop=self.turn.before_hop)
+            self.turn.after_hop()
+            verdict = classify(fetched.response, expected=expected)  # type: ignore[arg-type]
+            if not verdict.ok:
+                raise FetchError(
+                    VERDICTS.get(verdict.kind, ErrorClass.HTTP_STATUS),
+                    verdict.reason,
+                    url=request.url,
+                    status=fetched.response.status,
+                )
+        except FetchError as error:
+            self.turn.after_hop()
+            self._log(request.url, error.status, str(error))
+            self.note_fetch_error(error)
+            raise
+        self._log(request.url, fetched.response.status, None)
+        self.receipt.run.bytes += fetched.wire_bytes
+        self._succeeded()
+        return fetched.response
+
+    def download(self, request: Request) -> Downloaded:
+        """One file into the content store's temporary folder, logged. Raises as ``fetch``."""
+        try:
+            got = self.fetcher.download(request, self.store.temporary().parent, before_hop=self.turn.before_hop)
+        except FetchError as error:
+            self._log(request.url, error.status, str(error))
+            raise
+        finally:
+            self.turn.after_hop()
+        self._log(request.url, got.status, None)
+        self.receipt.run.bytes += got.wire_bytes
+        return got
+
+    def note_fetch_error(self, error: FetchError) -> None:
+        """Lets the host rest when it asked for it or blocks us, or when it fails again and again. Raises TurnOver then."""
+        host = host_key(error.url) if error.url else self.turn.host
+        site, defaults = self.target.site, settings.CRAWL
+        shortest = site.backoff_min_sec or defaults["backoff_min_sec"]
+        longest = site.backoff_max_sec or defaults["backoff_max_sec"]
+        failures_before = CrawlHost.objects.filter(host=host).values_list("consecutive_failures", flat=True).first() or 0
+        if error.error_class is ErrorClass.RATE_LIMITED:
+            wait = politeness.retry_after(error.retry_after, failures_before, shortest, longest)
+        elif error.error_class is ErrorClass.BLOCK_PAGE:
+            wait = politeness.backoff(failures_before, shortest, longest)
+        elif error.retryable and host == self.turn.host:
+            self.failed_in_a_row += 1
+            if self.failed_in_a_row < FAILURES_IN_A_ROW:
+                return
+            wait = politeness.backoff(failures_before, shortest, longest)
+        else:
+            return
+        reason = f"{host} is left alone for {wait:.0f} s after {error}"
+        hosts.back_off(host, wait, reason)
+        if host == self.turn.host:
+            raise TurnOver(wait, reason, counts=error.error_class is not ErrorClass.RATE_LIMITED) from error
+
+    def add(self, found: Found) -> None:
+        """Puts an article into the batch; the batch is saved when it is full or two seconds old."""
+        if not self.batch:
+            self.batch_since = time.monotonic()
+        self.batch.append(found)
+        if len(self.batch) >= BATCH_ROWS or time.monotonic() - self.batch_since >= BATCH_SECONDS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Saves the batch and the log, and accounts for each article. Nothing is left in memory afterwards."""
+        batch, self.batch = self.batch, []
+        for found, outcome in zip(batch, articles_store.save_batch(batch), strict=True):
+            self.receipt.row(outcome.kind, "parse" if outcome.kind == "failed" else "")
+            if outcome.kind == "failed":
+                failures.record(self.target, found.ref, ErrorClass.PARSE, outcome.error)
+            else:
+                failures.clear(self.target, found.ref.url)
+            if outcome.kind == "inserted":
+                CrawlTarget.objects.filter(pk=self.target.pk).update(last_article_time=timezone.now())
+        logs, self.logs = self.logs, []
+        CrawlLog.objects.bulk_create(logs)
+        self.receipt.run.requests += self.turn.requests
+        self.turn.requests = 0
+        self.report(self.receipt)
+
+    def failed(self, ref: ArticleRef, error: FetchError) -> None:
+        """A row whose article could not be had: counted, listed, tried again by later runs."""
+        refused = error.error_class is ErrorClass.ROBOTS
+        self.receipt.row("skipped" if refused else "failed", error.error_class.value.lower())
+        if refused:
+            return
+        self.receipt.error(ref.url, str(error))
+        failures.record(self.target, ref, error.error_class, error.message)
+
+    def _succeeded(self) -> None:
+        if self.failed_in_a_row:
+            self.failed_in_a_row = 0
+            hosts.succeeded(self.turn.host)
+
+    def _log(self, url: str, status: int | None, error: str | None) -> None:
+        self.logs.append(
+            CrawlLog(
+                site_id=self.target.site_id,
+                target_id=self.target.pk,
+                article_url=url,
+                strategy="httpx",
+                http_status=status,
+                duration_ms=round((time.monotonic() - self.turn.hop_at) * 1000),
+                success=error is None,
+                error_msg=error,
+                occurred_at=timezone.now(),
+            )
+        )

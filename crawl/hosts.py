@@ -1,0 +1,114 @@
+"""Who may ask a host, and when: the host's lease, its request slot, its pace and its back-off, all by compare-and-swap.
+
+The job that holds the lease paces the host in its own memory and writes the reservation ahead. Anybody else (a redirect, a file
+on another host) takes the request slot: at once when the host is not leased, else when the lease holder grants it between two
+of its own requests. So there is never more than one request at a time on a host, over all workers (invariant 4).
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.conf import settings
+from django.db.models import F, Q
+from django.db.models.functions import Now
+
+from crawl.clock import now_plus
+from crawl.models import CrawlHost
+
+SLOT_WAIT_SEC = 30
+SLOT_USE_SEC = 180
+"""Longer than the longest request (files: 150 s), so a slot never ends under its holder."""
+
+LEASE_FREE = Q(lease_token__isnull=True) | Q(lease_until__lt=Now())
+SLOT_FREE = Q(slot_token__isnull=True) | Q(slot_until__lt=Now())
+PACE_FREE = Q(next_allowed_at__isnull=True) | Q(next_allowed_at__lte=Now())
+NOT_BACKING_OFF = Q(backoff_until__isnull=True) | Q(backoff_until__lte=Now())
+
+
+def ensure(host: str) -> None:
+    CrawlHost.objects.get_or_create(host=host)
+
+
+def lease(host: str, token: str, job_id: str) -> bool:
+    """Takes the host for a job; False while somebody else has it or it is backed off from."""
+    ensure(host)
+    return bool(
+        CrawlHost.objects.filter(LEASE_FREE, SLOT_FREE, NOT_BACKING_OFF, host=host).update(
+            lease_token=token, lease_until=now_plus(settings.CRAWL["lease_seconds"]), lease_job_id=job_id, slot_token=None
+        )
+    )
+
+
+def renew(host: str, token: str) -> bool:
+    until = now_plus(settings.CRAWL["lease_seconds"])
+    return bool(CrawlHost.objects.filter(host=host, lease_token=token).update(lease_until=until))
+
+
+def release(host: str, token: str) -> None:
+    CrawlHost.objects.filter(host=host, lease_token=token).update(lease_token=None, lease_until=None, lease_job_id=None)
+
+
+def reserve(host: str, token: str, seconds: float) -> bool:
+    """The lease holder's pace, written ahead of its request: nobody asks before. False: the lease is lost."""
+    return bool(CrawlHost.objects.filter(host=host, lease_token=token).update(next_allowed_at=now_plus(seconds)))
+
+
+def wait_left(host: str) -> float:
+    """Seconds until the host may be asked by the pace that is written, 0 when it may be now."""
+    row = CrawlHost.objects.filter(host=host).annotate(now=Now()).values_list("next_allowed_at", "now").first()
+    return seconds_until(row[0], row[1]) if row else 0.0
+
+
+def seconds_until(moment: datetime | None, now: datetime) -> float:
+    return max((moment - now).total_seconds(), 0.0) if moment else 0.0
+
+
+def ask_slot(host: str, token: str) -> None:
+    """Puts the wish for one request in, where nobody else has."""
+    ensure(host)
+    CrawlHost.objects.filter(SLOT_FREE, host=host).update(
+        slot_token=token, slot_until=now_plus(SLOT_WAIT_SEC), slot_granted=False
+    )
+
+
+def take_slot(host: str, token: str) -> bool:
+    """True when the one request may go out: granted by the lease holder, or the host is free, at pace and not backed off from."""
+    mine = CrawlHost.objects.filter(NOT_BACKING_OFF, host=host, slot_token=token)
+    if mine.filter(slot_granted=True, slot_until__gt=Now()).exists():
+        return True
+    return bool(mine.filter(LEASE_FREE, PACE_FREE).update(slot_granted=True, slot_until=now_plus(SLOT_USE_SEC)))
+
+
+def free_slot(host: str, token: str, pause_sec: float | None) -> None:
+    """Gives the slot back; after a request the next one waits ``pause_sec`` (None: no request was made)."""
+    values: dict[str, object] = {"slot_token": None, "slot_until": None, "slot_granted": False}
+    if pause_sec is not None:
+        values["next_allowed_at"] = now_plus(pause_sec)
+    CrawlHost.objects.filter(host=host, slot_token=token).update(**values)
+
+
+def slot_wanted(host: str) -> bool:
+    return CrawlHost.objects.filter(host=host, slot_token__isnull=False, slot_until__gt=Now()).exists()
+
+
+def grant_slot(host: str, token: str) -> None:
+    """The lease holder lets the waiting request go first."""
+    CrawlHost.objects.filter(
+        host=host, lease_token=token, slot_token__isnull=False, slot_granted=False, slot_until__gt=Now()
+    ).update(slot_granted=True, slot_until=now_plus(SLOT_USE_SEC))
+
+
+def back_off(host: str, seconds: float, reason: str) -> None:
+    """No request to the host for ``seconds``; an earlier, longer pause stays. Survives restarts."""
+    ensure(host)
+    until = now_plus(seconds)
+    longer = CrawlHost.objects.filter(Q(backoff_until__isnull=True) | Q(backoff_until__lt=until), host=host)
+    longer.update(backoff_until=until, backoff_reason=reason[:200])
+    CrawlHost.objects.filter(host=host).update(consecutive_failures=F("consecutive_failures") + 1)
+
+
+def succeeded(host: str) -> None:
+    CrawlHost.objects.filter(host=host, consecutive_failures__gt=0).update(
+        consecutive_failures=0, backoff_until=None, backoff_reason=None
+    )
