@@ -286,7 +286,7 @@ class Adapter:
         first = reads[0]
         seen_on = first.response.fetched_at
         tags, line = meta_tags(first.doc), source_line(first.doc)
-        bodies = [self._body(read) for read in reads]
+        bodies = self._bodies(reads)
         meta = collect_metadata(first.doc, bodies[0])
         files = [item for read, body in zip(reads, bodies, strict=True) for item in article_files(read, body)]
         if not files and bodies[0] is None:
@@ -332,6 +332,14 @@ class Adapter:
             metadata=metadata,
             warnings=warnings_of(reads),
         )
+
+    def _bodies(self, reads: Sequence[Read]) -> list[HtmlElement | None]:
+        """The body of each part; only the first may be missing, beside files. Raises ParseError: no article with a hole."""
+        bodies = [self._body(read) for read in reads]
+        for read, body in zip(reads[1:], bodies[1:], strict=True):
+            if body is None:
+                raise self._no_body(read)
+        return bodies
 
     def _body(self, read: Read) -> HtmlElement | None:
         drop_noise(read.doc)
