@@ -6,3 +6,6 @@ class AccessConfig(AppConfig):
     name = "govcrawler.access"
     label = "access"
     verbose_name = _("API access")
+
+    def ready(self) -> None:
+        from govcrawler.access import openapi  # noqa: F401  (its class registers itself; models must be loaded)
