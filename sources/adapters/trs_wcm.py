@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal, Self
-from urllib.parse import unquote, urljoin, urlsplit
+from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
 import pydantic
 from lxml.html import HtmlElement
@@ -57,7 +57,7 @@ from sources.parsing.metadata import (
 )
 from sources.parsing.page_signs import read_signs
 from sources.parsing.pagers import Pager, find_pager
-from sources.parsing.urls import canonical_url, resolve
+from sources.parsing.urls import canonical_url, host_key, resolve
 
 MAX_FORWARDS = 3
 MAX_PARTS = 50
@@ -305,16 +305,22 @@ class Adapter:
             "meta_tags": tags,
             "written_on": written.iso if written else None,
         }
+        url = ref.url
         if forwarded:
-            metadata["forwarded_to"] = first.response.url
+            # The page that holds the article names it: another list may link that page directly.
+            url = urldefrag(first.response.url).url
+            metadata["forwarded_from"] = ref.url
+        own_id = None
+        if host_key(url) == host_key(ref.url):  # ids of another host are another numbering
+            own_id = native_id(first.response.url) or tags.get("contentid")
         return ParsedArticle(
-            url=ref.url,
+            url=url,
             title=title,
             body_text=text,
             body_html="\n".join(
                 body_html(body, read.base, read.encoding) for read, body in zip(reads, bodies, strict=True) if body is not None
             ),
-            native_id=ref.native_id or native_id(first.response.url) or tags.get("contentid"),
+            native_id=ref.native_id or own_id,
             publish_time=published.utc() if published else None,
             publish_precision=published.precision if published else "none",
             publish_date=(day.date if day else None) or (published.date if published else None) or ref.published_on,

@@ -7,144 +7,364 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('departments', '0001_initial'),
+        ("departments", "0001_initial"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='CrawlSite',
+            name="CrawlSite",
             fields=[
-                ('id', models.BigAutoField(primary_key=True, serialize=False)),
-                ('site_code', govcrawler.fields.IdentityField(max_length=50, unique=True, verbose_name='site code')),
-                ('site_name', models.CharField(blank=True, max_length=200, null=True, verbose_name='name')),
-                ('base_url', models.CharField(blank=True, max_length=500, null=True, verbose_name='base URL')),
-                ('site_role', models.CharField(blank=True, choices=[('qingyuan_local', 'city'), ('county_local', 'county'), ('province_ref', 'province, for reference'), ('nation_ref', 'nation, for reference')], max_length=50, null=True, verbose_name='role')),
-                ('cms_adapter', govcrawler.fields.IdentityField(blank=True, max_length=50, null=True, verbose_name='adapter')),
-                ('adapter_params_json', govcrawler.fields.JSONField(blank=True, null=True, verbose_name='adapter parameters')),
-                ('default_fetch_strategy', models.CharField(blank=True, choices=[('httpx', 'httpx')], max_length=50, null=True, verbose_name='fetch strategy')),
-                ('strategy_override_reason', models.CharField(blank=True, max_length=200, null=True, verbose_name='reason of the strategy')),
-                ('respect_robots', models.BooleanField(db_default=True, default=True, verbose_name='respect robots.txt')),
-                ('yaml_path', models.CharField(blank=True, max_length=500, null=True, verbose_name='YAML file')),
-                ('managed_by', models.CharField(choices=[('yaml', 'YAML files'), ('ui', 'admin pages')], db_default='yaml', default='yaml', max_length=10, verbose_name='managed by')),
-                ('enabled', models.BooleanField(db_default=True, default=True, verbose_name='enabled')),
-                ('remark', models.CharField(blank=True, max_length=500, null=True, verbose_name='remark')),
-                ('crawl_window_start', models.TimeField(blank=True, help_text='Beijing time', null=True, verbose_name='window start')),
-                ('crawl_window_end', models.TimeField(blank=True, help_text='Beijing time', null=True, verbose_name='window end')),
-                ('daily_max_requests', models.IntegerField(blank=True, null=True, verbose_name='requests per day')),
-                ('weekend_enabled', models.BooleanField(db_default=True, default=True, verbose_name='crawl at weekends')),
-                ('backoff_min_sec', models.IntegerField(blank=True, null=True, verbose_name='shortest back-off, s')),
-                ('backoff_max_sec', models.IntegerField(blank=True, null=True, verbose_name='longest back-off, s')),
-                ('schedule_cron', models.CharField(blank=True, max_length=100, null=True, verbose_name='cron')),
-                ('created_at', models.DateTimeField(auto_now_add=True, db_default=django.db.models.functions.datetime.Now(), verbose_name='created')),
-                ('updated_at', models.DateTimeField(auto_now=True, db_default=django.db.models.functions.datetime.Now(), verbose_name='updated')),
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                ("site_code", govcrawler.fields.IdentityField(max_length=50, unique=True, verbose_name="site code")),
+                ("site_name", models.CharField(blank=True, max_length=200, null=True, verbose_name="name")),
+                ("base_url", models.CharField(blank=True, max_length=500, null=True, verbose_name="base URL")),
+                (
+                    "site_role",
+                    models.CharField(
+                        blank=True,
+                        choices=[
+                            ("qingyuan_local", "city"),
+                            ("county_local", "county"),
+                            ("province_ref", "province, for reference"),
+                            ("nation_ref", "nation, for reference"),
+                        ],
+                        max_length=50,
+                        null=True,
+                        verbose_name="role",
+                    ),
+                ),
+                ("cms_adapter", govcrawler.fields.IdentityField(blank=True, max_length=50, null=True, verbose_name="adapter")),
+                ("adapter_params_json", govcrawler.fields.JSONField(blank=True, null=True, verbose_name="adapter parameters")),
+                (
+                    "default_fetch_strategy",
+                    models.CharField(
+                        blank=True, choices=[("httpx", "httpx")], max_length=50, null=True, verbose_name="fetch strategy"
+                    ),
+                ),
+                (
+                    "strategy_override_reason",
+                    models.CharField(blank=True, max_length=200, null=True, verbose_name="reason of the strategy"),
+                ),
+                ("respect_robots", models.BooleanField(db_default=True, default=True, verbose_name="respect robots.txt")),
+                ("yaml_path", models.CharField(blank=True, max_length=500, null=True, verbose_name="YAML file")),
+                (
+                    "managed_by",
+                    models.CharField(
+                        choices=[("yaml", "YAML files"), ("ui", "admin pages")],
+                        db_default="yaml",
+                        default="yaml",
+                        max_length=10,
+                        verbose_name="managed by",
+                    ),
+                ),
+                ("enabled", models.BooleanField(db_default=True, default=True, verbose_name="enabled")),
+                ("remark", models.CharField(blank=True, max_length=500, null=True, verbose_name="remark")),
+                (
+                    "crawl_window_start",
+                    models.TimeField(blank=True, help_text="Beijing time", null=True, verbose_name="window start"),
+                ),
+                (
+                    "crawl_window_end",
+                    models.TimeField(blank=True, help_text="Beijing time", null=True, verbose_name="window end"),
+                ),
+                ("daily_max_requests", models.IntegerField(blank=True, null=True, verbose_name="requests per day")),
+                ("weekend_enabled", models.BooleanField(db_default=True, default=True, verbose_name="crawl at weekends")),
+                ("backoff_min_sec", models.IntegerField(blank=True, null=True, verbose_name="shortest back-off, s")),
+                ("backoff_max_sec", models.IntegerField(blank=True, null=True, verbose_name="longest back-off, s")),
+                ("schedule_cron", models.CharField(blank=True, max_length=100, null=True, verbose_name="cron")),
+                (
+                    "created_at",
+                    models.DateTimeField(
+                        auto_now_add=True, db_default=django.db.models.functions.datetime.Now(), verbose_name="created"
+                    ),
+                ),
+                (
+                    "updated_at",
+                    models.DateTimeField(
+                        auto_now=True, db_default=django.db.models.functions.datetime.Now(), verbose_name="updated"
+                    ),
+                ),
             ],
             options={
-                'verbose_name': 'site',
-                'verbose_name_plural': 'sites',
-                'db_table': 'crawl_site',
-                'constraints': [models.CheckConstraint(condition=models.Q(models.Q(('cms_adapter__isnull', False), ('yaml_path__isnull', True)), models.Q(('cms_adapter__isnull', True), ('yaml_path__isnull', False)), _connector='OR'), name='ck_crawl_site_adapter_xor_yaml', violation_error_message='Give exactly one of adapter and YAML file.'), models.CheckConstraint(condition=models.Q(('managed_by__in', ['yaml', 'ui'])), name='ck_crawl_site_managed_by')],
+                "verbose_name": "site",
+                "verbose_name_plural": "sites",
+                "db_table": "crawl_site",
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("cms_adapter__isnull", False), ("yaml_path__isnull", True)),
+                            models.Q(("cms_adapter__isnull", True), ("yaml_path__isnull", False)),
+                            _connector="OR",
+                        ),
+                        name="ck_crawl_site_adapter_xor_yaml",
+                        violation_error_message="Give exactly one of adapter and YAML file.",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("managed_by__in", ["yaml", "ui"])), name="ck_crawl_site_managed_by"
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='SiteDepartment',
+            name="SiteDepartment",
             fields=[
-                ('id', models.BigAutoField(primary_key=True, serialize=False)),
-                ('dept_path', govcrawler.fields.IdentityField(max_length=100, verbose_name='path')),
-                ('dept_binding', models.CharField(choices=[('pending', 'pending'), ('mapped', 'mapped'), ('city_level', 'city level'), ('cross_dept', 'several departments'), ('external_ref', 'external reference')], db_default='pending', default='pending', max_length=20, verbose_name='binding')),
-                ('dept_display_name', models.CharField(blank=True, max_length=200, null=True, verbose_name='display name')),
-                ('detect_status', models.CharField(choices=[('pending', 'pending'), ('found', 'found'), ('unreachable', 'unreachable'), ('ambiguous', 'ambiguous')], db_default='pending', default='pending', max_length=20, verbose_name='detection')),
-                ('last_probed_at', models.DateTimeField(blank=True, null=True, verbose_name='last probed')),
-                ('last_classify_json', govcrawler.fields.JSONField(blank=True, null=True, verbose_name='candidates')),
-                ('enabled', models.BooleanField(db_default=True, default=True, verbose_name='enabled')),
-                ('created_at', models.DateTimeField(auto_now_add=True, db_default=django.db.models.functions.datetime.Now(), verbose_name='created')),
-                ('updated_at', models.DateTimeField(auto_now=True, db_default=django.db.models.functions.datetime.Now(), verbose_name='updated')),
-                ('local_dept', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='site_paths', to='departments.localdepartment', verbose_name='OA department')),
-                ('site', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='departments', to='sources.crawlsite', verbose_name='site')),
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                ("dept_path", govcrawler.fields.IdentityField(max_length=100, verbose_name="path")),
+                (
+                    "dept_binding",
+                    models.CharField(
+                        choices=[
+                            ("pending", "pending"),
+                            ("mapped", "mapped"),
+                            ("city_level", "city level"),
+                            ("cross_dept", "several departments"),
+                            ("external_ref", "external reference"),
+                        ],
+                        db_default="pending",
+                        default="pending",
+                        max_length=20,
+                        verbose_name="binding",
+                    ),
+                ),
+                ("dept_display_name", models.CharField(blank=True, max_length=200, null=True, verbose_name="display name")),
+                (
+                    "detect_status",
+                    models.CharField(
+                        choices=[
+                            ("pending", "pending"),
+                            ("found", "found"),
+                            ("unreachable", "unreachable"),
+                            ("ambiguous", "ambiguous"),
+                        ],
+                        db_default="pending",
+                        default="pending",
+                        max_length=20,
+                        verbose_name="detection",
+                    ),
+                ),
+                ("last_probed_at", models.DateTimeField(blank=True, null=True, verbose_name="last probed")),
+                ("last_classify_json", govcrawler.fields.JSONField(blank=True, null=True, verbose_name="candidates")),
+                ("enabled", models.BooleanField(db_default=True, default=True, verbose_name="enabled")),
+                (
+                    "created_at",
+                    models.DateTimeField(
+                        auto_now_add=True, db_default=django.db.models.functions.datetime.Now(), verbose_name="created"
+                    ),
+                ),
+                (
+                    "updated_at",
+                    models.DateTimeField(
+                        auto_now=True, db_default=django.db.models.functions.datetime.Now(), verbose_name="updated"
+                    ),
+                ),
+                (
+                    "local_dept",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="site_paths",
+                        to="departments.localdepartment",
+                        verbose_name="OA department",
+                    ),
+                ),
+                (
+                    "site",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="departments",
+                        to="sources.crawlsite",
+                        verbose_name="site",
+                    ),
+                ),
             ],
             options={
-                'verbose_name': 'department path',
-                'verbose_name_plural': 'department paths',
-                'db_table': 'site_department',
+                "verbose_name": "department path",
+                "verbose_name_plural": "department paths",
+                "db_table": "site_department",
             },
         ),
         migrations.CreateModel(
-            name='CrawlTarget',
+            name="CrawlTarget",
             fields=[
-                ('id', models.BigAutoField(primary_key=True, serialize=False)),
-                ('target_code', govcrawler.fields.IdentityField(max_length=100, unique=True, verbose_name='target code')),
-                ('target_name', models.CharField(blank=True, max_length=200, null=True, verbose_name='name')),
-                ('entry_url', models.CharField(blank=True, max_length=1000, null=True, verbose_name='entry URL')),
-                ('sample_article_url', models.CharField(blank=True, max_length=1000, null=True, verbose_name='sample article URL')),
-                ('parser_override_json', govcrawler.fields.JSONField(blank=True, null=True, verbose_name='parser overrides')),
-                ('channel_name', models.CharField(blank=True, max_length=200, null=True, verbose_name='column name')),
-                ('channel_path', models.CharField(blank=True, max_length=1000, null=True, verbose_name='column path')),
-                ('content_category', models.CharField(blank=True, max_length=100, null=True, verbose_name='category')),
-                ('content_subcategory', models.CharField(blank=True, max_length=100, null=True, verbose_name='subcategory')),
-                ('schedule_cron', models.CharField(blank=True, max_length=100, null=True, verbose_name='cron')),
-                ('expected_cadence_days', models.IntegerField(db_default=30, default=30, verbose_name='expected cadence, days')),
-                ('interval_sec', models.IntegerField(blank=True, null=True, verbose_name='interval, s')),
-                ('interval_jitter_sec', models.IntegerField(blank=True, null=True, verbose_name='jitter, s')),
-                ('track_checkpoint', models.BooleanField(db_default=False, default=False, verbose_name='resume at the last page')),
-                ('enabled', models.BooleanField(db_default=True, default=True, verbose_name='enabled')),
-                ('last_crawled_at', models.DateTimeField(blank=True, editable=False, null=True, verbose_name='last crawled')),
-                ('last_article_time', models.DateTimeField(blank=True, editable=False, null=True, verbose_name='last article stored')),
-                ('created_at', models.DateTimeField(auto_now_add=True, db_default=django.db.models.functions.datetime.Now(), verbose_name='created')),
-                ('updated_at', models.DateTimeField(auto_now=True, db_default=django.db.models.functions.datetime.Now(), verbose_name='updated')),
-                ('backfill_completed_at', models.DateTimeField(blank=True, editable=False, null=True, verbose_name='backfill completed')),
-                ('next_due_at', models.DateTimeField(blank=True, editable=False, null=True, verbose_name='next due')),
-                ('dept', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='targets', to='departments.localdepartment', verbose_name='OA department')),
-                ('site', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='targets', to='sources.crawlsite', verbose_name='site')),
-                ('site_department', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='targets', to='sources.sitedepartment', verbose_name='department path')),
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                ("target_code", govcrawler.fields.IdentityField(max_length=100, unique=True, verbose_name="target code")),
+                ("target_name", models.CharField(blank=True, max_length=200, null=True, verbose_name="name")),
+                ("entry_url", models.CharField(blank=True, max_length=1000, null=True, verbose_name="entry URL")),
+                (
+                    "sample_article_url",
+                    models.CharField(blank=True, max_length=1000, null=True, verbose_name="sample article URL"),
+                ),
+                ("parser_override_json", govcrawler.fields.JSONField(blank=True, null=True, verbose_name="parser overrides")),
+                ("channel_name", models.CharField(blank=True, max_length=200, null=True, verbose_name="column name")),
+                ("channel_path", models.CharField(blank=True, max_length=1000, null=True, verbose_name="column path")),
+                ("content_category", models.CharField(blank=True, max_length=100, null=True, verbose_name="category")),
+                ("content_subcategory", models.CharField(blank=True, max_length=100, null=True, verbose_name="subcategory")),
+                ("schedule_cron", models.CharField(blank=True, max_length=100, null=True, verbose_name="cron")),
+                (
+                    "expected_cadence_days",
+                    models.IntegerField(db_default=30, default=30, verbose_name="expected cadence, days"),
+                ),
+                ("interval_sec", models.IntegerField(blank=True, null=True, verbose_name="interval, s")),
+                ("interval_jitter_sec", models.IntegerField(blank=True, null=True, verbose_name="jitter, s")),
+                (
+                    "track_checkpoint",
+                    models.BooleanField(db_default=False, default=False, verbose_name="resume at the last page"),
+                ),
+                ("enabled", models.BooleanField(db_default=True, default=True, verbose_name="enabled")),
+                ("last_crawled_at", models.DateTimeField(blank=True, editable=False, null=True, verbose_name="last crawled")),
+                (
+                    "last_article_time",
+                    models.DateTimeField(blank=True, editable=False, null=True, verbose_name="last article stored"),
+                ),
+                (
+                    "created_at",
+                    models.DateTimeField(
+                        auto_now_add=True, db_default=django.db.models.functions.datetime.Now(), verbose_name="created"
+                    ),
+                ),
+                (
+                    "updated_at",
+                    models.DateTimeField(
+                        auto_now=True, db_default=django.db.models.functions.datetime.Now(), verbose_name="updated"
+                    ),
+                ),
+                (
+                    "backfill_completed_at",
+                    models.DateTimeField(blank=True, editable=False, null=True, verbose_name="backfill completed"),
+                ),
+                ("next_due_at", models.DateTimeField(blank=True, editable=False, null=True, verbose_name="next due")),
+                (
+                    "dept",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="targets",
+                        to="departments.localdepartment",
+                        verbose_name="OA department",
+                    ),
+                ),
+                (
+                    "site",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="targets",
+                        to="sources.crawlsite",
+                        verbose_name="site",
+                    ),
+                ),
+                (
+                    "site_department",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="targets",
+                        to="sources.sitedepartment",
+                        verbose_name="department path",
+                    ),
+                ),
             ],
             options={
-                'verbose_name': 'target',
-                'verbose_name_plural': 'targets',
-                'db_table': 'crawl_target',
+                "verbose_name": "target",
+                "verbose_name_plural": "targets",
+                "db_table": "crawl_target",
             },
         ),
         migrations.CreateModel(
-            name='MasterColumn',
+            name="MasterColumn",
             fields=[
-                ('id', models.BigAutoField(primary_key=True, serialize=False)),
-                ('adapter_id', govcrawler.fields.IdentityField(max_length=50, verbose_name='adapter')),
-                ('column_id', govcrawler.fields.IdentityField(max_length=64, verbose_name='column id')),
-                ('column_name', models.CharField(blank=True, max_length=500, null=True, verbose_name='name')),
-                ('column_path', models.CharField(blank=True, max_length=1000, null=True, verbose_name='path')),
-                ('admin_level', models.CharField(blank=True, choices=[('city', 'city'), ('county', 'county'), ('township', 'township')], max_length=20, null=True, verbose_name='level')),
-                ('topic_tags', govcrawler.fields.JSONField(blank=True, null=True, verbose_name='topics')),
-                ('post_count', models.IntegerField(blank=True, null=True, verbose_name='articles')),
-                ('last_seen_at', models.DateTimeField(blank=True, null=True, verbose_name='last seen')),
-                ('active', models.BooleanField(db_default=True, default=True, verbose_name='active')),
-                ('created_at', models.DateTimeField(auto_now_add=True, db_default=django.db.models.functions.datetime.Now(), verbose_name='created')),
-                ('updated_at', models.DateTimeField(auto_now=True, db_default=django.db.models.functions.datetime.Now(), verbose_name='updated')),
-                ('site', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='columns', to='sources.crawlsite', verbose_name='site')),
-                ('subscribed_target', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='columns', to='sources.crawltarget', verbose_name='subscribed as')),
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                ("adapter_id", govcrawler.fields.IdentityField(max_length=50, verbose_name="adapter")),
+                ("column_id", govcrawler.fields.IdentityField(max_length=64, verbose_name="column id")),
+                ("column_name", models.CharField(blank=True, max_length=500, null=True, verbose_name="name")),
+                ("column_path", models.CharField(blank=True, max_length=1000, null=True, verbose_name="path")),
+                (
+                    "admin_level",
+                    models.CharField(
+                        blank=True,
+                        choices=[("city", "city"), ("county", "county"), ("township", "township")],
+                        max_length=20,
+                        null=True,
+                        verbose_name="level",
+                    ),
+                ),
+                ("topic_tags", govcrawler.fields.JSONField(blank=True, null=True, verbose_name="topics")),
+                ("post_count", models.IntegerField(blank=True, null=True, verbose_name="articles")),
+                ("last_seen_at", models.DateTimeField(blank=True, null=True, verbose_name="last seen")),
+                ("active", models.BooleanField(db_default=True, default=True, verbose_name="active")),
+                (
+                    "created_at",
+                    models.DateTimeField(
+                        auto_now_add=True, db_default=django.db.models.functions.datetime.Now(), verbose_name="created"
+                    ),
+                ),
+                (
+                    "updated_at",
+                    models.DateTimeField(
+                        auto_now=True, db_default=django.db.models.functions.datetime.Now(), verbose_name="updated"
+                    ),
+                ),
+                (
+                    "site",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="columns",
+                        to="sources.crawlsite",
+                        verbose_name="site",
+                    ),
+                ),
+                (
+                    "subscribed_target",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="columns",
+                        to="sources.crawltarget",
+                        verbose_name="subscribed as",
+                    ),
+                ),
             ],
             options={
-                'verbose_name': 'column',
-                'verbose_name_plural': 'columns',
-                'db_table': 'master_column_registry',
-                'constraints': [models.UniqueConstraint(fields=('adapter_id', 'site', 'column_id'), name='uq_mcr_adapter_site_col')],
+                "verbose_name": "column",
+                "verbose_name_plural": "columns",
+                "db_table": "master_column_registry",
+                "constraints": [
+                    models.UniqueConstraint(fields=("adapter_id", "site", "column_id"), name="uq_mcr_adapter_site_col")
+                ],
             },
         ),
         migrations.AddConstraint(
-            model_name='sitedepartment',
-            constraint=models.UniqueConstraint(fields=('site', 'dept_path'), name='uq_site_department_path'),
+            model_name="sitedepartment",
+            constraint=models.UniqueConstraint(fields=("site", "dept_path"), name="uq_site_department_path"),
         ),
         migrations.AddConstraint(
-            model_name='sitedepartment',
-            constraint=models.CheckConstraint(condition=models.Q(('dept_binding__in', ['pending', 'mapped', 'city_level', 'cross_dept', 'external_ref'])), name='ck_site_department_binding'),
+            model_name="sitedepartment",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("dept_binding__in", ["pending", "mapped", "city_level", "cross_dept", "external_ref"])),
+                name="ck_site_department_binding",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='sitedepartment',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('dept_binding', 'mapped'), ('local_dept__isnull', False)), models.Q(models.Q(('dept_binding', 'mapped'), _negated=True), ('local_dept__isnull', True)), _connector='OR'), name='ck_site_department_binding_local_dept', violation_error_message='A mapped path needs an OA department, any other binding has none.'),
+            model_name="sitedepartment",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("dept_binding", "mapped"), ("local_dept__isnull", False)),
+                    models.Q(models.Q(("dept_binding", "mapped"), _negated=True), ("local_dept__isnull", True)),
+                    _connector="OR",
+                ),
+                name="ck_site_department_binding_local_dept",
+                violation_error_message="A mapped path needs an OA department, any other binding has none.",
+            ),
         ),
         migrations.AddIndex(
-            model_name='crawltarget',
-            index=models.Index(fields=['enabled', 'next_due_at'], name='ix_crawl_target_due'),
+            model_name="crawltarget",
+            index=models.Index(fields=["enabled", "next_due_at"], name="ix_crawl_target_due"),
         ),
     ]
