@@ -168,7 +168,7 @@ class ArticleContent(models.Model):
 
 
 class ArticleListing(models.Model):
-    """A further target that lists the article (``article.target`` is the first), or a list row under another URL than the article's.
+    """A further target that lists the article (``article.target`` is the first), or a list row with another URL.
 
     ``row_hash`` is the hash of the row's URL where it differs: a forwarder in the list leads to the article without a fetch.
     """

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any, Literal
 
-from articles.models import Article, Attachment
+from articles.models import Article
 from govcrawler.fields import storable
 from sources.adapters.base import ArticleRef, ParsedArticle
 from sources.models import CrawlTarget
@@ -119,7 +119,7 @@ def build(found: Found, now: datetime) -> Record:
         "word_count": len("".join(record.text.split())),
         "title_time_hash": title_time_hash(values.get("title") or "", values.get("publish_date")),
     }
-    metadata = dict(parsed.metadata) if parsed else {"error": found.error}
+    metadata: dict[str, Any] = dict(parsed.metadata) if parsed else {"error": found.error}
     warnings = list(parsed.warnings) if parsed else []
     record.values, cut = fit(values)
     if cut or warnings:
@@ -165,13 +165,15 @@ def status_of(found: Found, record: Record, now: datetime) -> str:
     if found.parsed is None:
         return Article.Status.FAILED
     has_content = bool(record.text) or any(file.status == "done" for file in found.files)
-    waiting = any(file.status == Attachment.Status.PENDING for file in found.files)
+    waiting = any(file.status == "pending" for file in found.files)
     return Article.Status.READY if record.values.get("title") and has_content and not waiting else Article.Status.RAW
 
 
 def content_hash(record: Record, files: Sequence[StoredFile]) -> str:
     """SHA-256 over what a reader sees: fields, text and files. Times of fetching, paths and raw metadata are not in it."""
-    seen = {name: _plain(record.values.get(name)) for name in (*FIELDS, "content_category", "content_subcategory")}
+    seen: dict[str, Any] = {
+        name: _plain(record.values.get(name)) for name in (*FIELDS, "content_category", "content_subcategory")
+    }
     seen["text"] = record.text
     seen["files"] = sorted([file.url, file.sha256 or ""] for file in files)
     return hashlib.sha256(json.dumps(seen, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
@@ -184,7 +186,9 @@ def title_time_hash(title: str, published: date | None) -> str:
 
 def revision_fields(record: Record, files: Sequence[StoredFile]) -> dict[str, Any]:
     """What a revision keeps of the metadata, as JSON."""
-    fields = {name: _plain(record.values.get(name)) for name in (*FIELDS, *INHERITED, "url", "native_post_id", "dept_id")}
+    fields: dict[str, Any] = {
+        name: _plain(record.values.get(name)) for name in (*FIELDS, *INHERITED, "url", "native_post_id", "dept_id")
+    }
     fields["metadata"] = record.values.get("metadata_json")
     fields["files"] = [
         {"url": file.url, "name": file.name, "sha256": file.sha256, "size": file.size, "status": file.status} for file in files

@@ -91,12 +91,12 @@ def known(site_id: int, refs: Iterable[ArticleRef]) -> dict[str, int]:
     ).values_list("id", "site_id", "url_hash", "native_post_id")
     found: dict[str, int] = {}
     for article_id, article_site, digest, native in rows:
-        if article_site == site_id and native in natives:
+        if article_site == site_id and native and native in natives:
             found[natives[native].url] = article_id
         if digest in by_hash:
             found.setdefault(by_hash[digest].url, article_id)
     elsewhere = ArticleListing.objects.filter(row_hash__in=by_hash).values_list("row_hash", "article_id")
-    return {by_hash[digest].url: article_id for digest, article_id in elsewhere} | found
+    return {by_hash[digest].url: article_id for digest, article_id in elsewhere if digest} | found
 
 
 def note_listings(article_ids: Iterable[int], target: CrawlTarget) -> None:
@@ -148,7 +148,7 @@ def _distinct(waiting: list[tuple[int, Found]]) -> tuple[list[tuple[int, Found]]
     later: list[tuple[int, Found]] = []
     keys: set[tuple[Any, ...]] = set()
     for index, found in waiting:
-        own = {("url", found.url_hash)}
+        own: set[tuple[Any, ...]] = {("url", found.url_hash)}
         if found.native_id:
             own.add(("native", found.target.site_id, found.native_id))
         (later if keys & own else chosen).append((index, found))
@@ -162,8 +162,8 @@ def _decide(batch: Sequence[Found], now: datetime) -> list[Row]:
         Q(url_hash__in=[found.url_hash for found in batch])
         | Q(site_id__in={site for site, _ in natives}, native_post_id__in={native for _, native in natives})
     ).values_list("id", "url_hash", "native_post_id", "content_hash", "status", "site_id")
-    by_url = {row[1]: Stored(*row[:5]) for row in stored}
-    by_native = {(row[5], row[2]): Stored(*row[:5]) for row in stored if row[2]}
+    by_url = {row[1]: Stored(row[0], row[1], row[2], row[3], row[4] or "") for row in stored}
+    by_native = {(row[5], row[2]): by_url[row[1]] for row in stored if row[2]}
     rows = []
     for found in batch:
         record = build(found, now)
@@ -256,7 +256,7 @@ def _ref_json(ref: ArticleRef) -> dict[str, Any]:
 def _change(row: Row, numbers: Iterable[int], now: datetime) -> None:
     """An article that is stored already: a new revision when its content differs, else only the time of the check."""
     taken = iter(numbers)
-    article = Article.objects.get(pk=row.decision.article_id)
+    article = Article.objects.get(pk=row.decision.article_id or 0)
     row.article = article
     if row.decision.duplicate_id:
         _mark_duplicate(row.decision.duplicate_id, article.pk, row.decision.reason, next(taken))
@@ -341,7 +341,7 @@ def _files(article_id: int, files: Sequence[StoredFile]) -> None:
 
 
 def _file_values(file: StoredFile, attempts: int) -> dict[str, Any]:
-    waiting = file.status == Attachment.Status.PENDING
+    waiting = file.status == "pending"
     return {
         "file_name": safe_display_name(file.name) or None,
         "file_ext": (file.extension or None) and file.extension[:20],

@@ -15,7 +15,8 @@ from crawl.fetching.address_guard import AllowList
 @register()
 def queue_times(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """The queue may redeliver a task only after its hard limit has ended it (fault-model, Part B)."""
-    timeout, retry = settings.Q_CLUSTER.get("timeout"), settings.Q_CLUSTER.get("retry", 0)
+    queue: dict[str, Any] = settings.Q_CLUSTER
+    timeout, retry = queue.get("timeout") or 0, queue.get("retry") or 0
     if not timeout or retry < 2 * timeout + 60:
         return [Error("Q_CLUSTER: timeout must be set and retry at least 2 * timeout + 60.", id="crawl.E001")]
     return []

@@ -1,4 +1,4 @@
-"""What one job works with: adapter, turn on the network, archive, receipt and the batch of articles on their way to the database."""
+"""What one job works with: adapter, turn on the network, archive, receipt, and the batch of articles to be saved."""
 
 from __future__ import annotations
 

@@ -38,11 +38,9 @@ def project(target_id: int) -> None:
     if last is None:
         return
     good = (CrawlRun.Status.SUCCEEDED, CrawlRun.Status.PARTIAL)
-    week = list(
-        runs.filter(started_at__gte=timezone.now() - timedelta(days=7)).values_list("status", "started_at", "finished_at")
-    )
-    judged = [row for row in week if row[0] != CrawlRun.Status.CANCELED]
-    durations = [(finished - started).total_seconds() for _, started, finished in week]
+    week = list(runs.filter(started_at__gte=timezone.now() - timedelta(days=7)))
+    judged = [run for run in week if run.status != CrawlRun.Status.CANCELED]
+    durations = [(run.finished_at - run.started_at).total_seconds() for run in week if run.finished_at]
     last_success = runs.filter(status__in=good).aggregate(at=Max("finished_at"))["at"]
     failures = runs.filter(status=CrawlRun.Status.FAILED)
     SourceHealth.objects.update_or_create(
@@ -54,7 +52,7 @@ def project(target_id: int) -> None:
             "last_inserted_at": runs.filter(inserted__gt=0).aggregate(at=Max("finished_at"))["at"],
             "consecutive_failures": (failures.filter(finished_at__gt=last_success) if last_success else failures).count(),
             "runs_7d": len(week),
-            "success_rate_7d": sum(row[0] in good for row in judged) / len(judged) if judged else None,
+            "success_rate_7d": sum(run.status in good for run in judged) / len(judged) if judged else None,
             "mean_duration_sec": sum(durations) / len(durations) if durations else None,
         },
     )

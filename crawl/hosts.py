@@ -73,7 +73,7 @@ def ask_slot(host: str, token: str) -> None:
 
 
 def take_slot(host: str, token: str) -> bool:
-    """True when the one request may go out: granted by the lease holder, or the host is free, at pace and not backed off from."""
+    """True when the one request may go out: granted by the lease holder, or the host is free, at pace, not backed off."""
     mine = CrawlHost.objects.filter(NOT_BACKING_OFF, host=host, slot_token=token)
     if mine.filter(slot_granted=True, slot_until__gt=Now()).exists():
         return True

@@ -213,7 +213,7 @@ def _fenced(lease: Lease, **values: Any) -> None:
 
 
 def cancel(job_id: str) -> str:
-    """Cancels a job and says what it is now: ``canceled``, ``stopping`` (running, ends before its next request) or its end state.
+    """Cancels a job and says what it is now: ``canceled``, ``stopping`` (running: before its next request) or its end.
 
     Raises CrawlJob.DoesNotExist.
     """

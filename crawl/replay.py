@@ -20,7 +20,7 @@ def again(crawl: Crawl, article: Article) -> Found:
 
     Raises FileNotFoundError when bytes are gone, and what fetching a missing file raises.
     """
-    revision = ArticleRevision.objects.get(pk=article.current_revision_id)
+    revision = ArticleRevision.objects.get(pk=article.current_revision_id or 0)
     manifest = revision.raw_manifest or {}
     told = manifest.get("ref", {})
     ref = ArticleRef(

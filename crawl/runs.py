@@ -41,7 +41,7 @@ class Receipt:
     @property
     def balanced(self) -> bool:
         """Every row seen is accounted for exactly once."""
-        return self.run.discovered == sum(getattr(self.run, kind) for kind in KINDS)
+        return bool(self.run.discovered == sum(getattr(self.run, kind) for kind in KINDS))
 
     def save(self) -> None:
         self.run.metrics_json = {"reasons": dict(self.reasons)}

@@ -82,8 +82,9 @@ class Slice:
             end = run_job(lease, self.fetcher, self.stop, Bounds(deadline=self.ends_at))
             log.info("job %s", end, extra={"data": {"job": lease.job.job_id, "target": lease.job.target_code}})
         except Exception:
-            # The edge of a job: the row stays as it is, its lease ends and the sweeper puts it back with the attempt counted.
+            # A fault of ours: the row stays as it is, its lease ends and the sweeper puts it back with the attempt counted.
             log.exception("job broke off", extra={"data": {"job": lease.job.job_id, "target": lease.job.target_code}})
+            raise
         finally:
             connection.close()
 
@@ -112,7 +113,7 @@ class Slice:
         return bool(wait <= WAIT_FOR_WORK_SEC and time.monotonic() + wait < self.ends_at)
 
     def _give_up(self) -> None:
-        """A thread hangs beyond every deadline: its job is left to the sweeper, the process ends (it cannot be stopped otherwise)."""
+        """A thread hangs beyond every deadline: the process ends, its jobs are left to the sweeper."""
         log.error("slice hangs, process ends", extra={"data": {"jobs": [x.job.job_id for x in self.working.values()]}})
         os._exit(70)
 

@@ -1,7 +1,7 @@
 """The turn of one job on the network: every request, redirect and robots.txt goes through ``Turn.before_hop``.
 
 There the job learns that it shall stop, that the site's window or cap is over, that robots.txt forbids the URL; there it waits
-for the pace of the host, or for the request slot of another host. Redirects, files and robots.txt are no exceptions (invariant 4).
+for the pace of the host, or for the request slot of another host. Redirects, files and robots.txt are no exceptions.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One article: its pages fetched and archived, parsed, its files fetched and stored. Nothing is written to the database here."""
+"""One article: its pages fetched and archived, parsed, its files fetched and stored. No database is written here."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from django.utils import timezone
 from pydantic import ValidationError
 
 from articles.content_store import StorageFull, open_store
-from crawl import failures, jobs, replay, runs
+from crawl import failures, health, jobs, replay, runs
 from crawl.archive import Archive
 from crawl.crawling import Crawl
 from crawl.errors import ErrorClass, FetchError
@@ -210,6 +210,8 @@ def _finish(lease: jobs.Lease, receipt: runs.Receipt, end: End, error: str | Non
         log.error("job failed", extra={"data": {"job": lease.job.job_id, "target": lease.job.target_code, "error": error}})
     jobs.finish(lease, job_status, error=error, result=receipt.summary())
     receipt.finish(run_status)
+    if receipt.run.target_id:
+        health.project(receipt.run.target_id)
     if crawl:
         CrawlTarget.objects.filter(pk=crawl.target.pk).update(last_crawled_at=timezone.now())
         crawl.archive.clear()

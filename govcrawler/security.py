@@ -9,7 +9,8 @@ from django.http import HttpRequest, HttpResponse
 # 'unsafe-eval': the admin theme's Alpine.js evaluates its attributes. Nothing from another origin, no plug-ins, no framing.
 POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
-    "img-src 'self' data:; font-src 'self' data:; object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'self'"
+    "img-src 'self' data:; font-src 'self' data:; object-src 'none'; base-uri 'self'; form-action 'self'; "
+    "frame-ancestors 'self'"
 )
 
 

@@ -59,10 +59,13 @@ def articles_page(asked: dict[str, Any]) -> dict[str, Any]:
 
 def ready_page(asked: dict[str, Any]) -> dict[str, Any]:
     """Ready articles that RAG has not acknowledged, in the order of their changes (seed 000, section 6)."""
-    rows = Article.objects.filter(
+    return _page(ready_rows(), "change", "change_seq", asked)
+
+
+def ready_rows() -> QuerySet[Article]:
+    return Article.objects.filter(
         status=Article.Status.READY, exported_to_rag_at__isnull=True, duplicate_of__isnull=True, change_seq__isnull=False
     )
-    return _page(rows, "change", "change_seq", asked)
 
 
 def _filtered(asked: dict[str, Any]) -> QuerySet[Article]:

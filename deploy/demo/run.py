@@ -8,6 +8,7 @@ site's own manifest, and keeps serving until Ctrl-C. State is in ``.var/demo`` a
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import secrets
@@ -42,7 +43,13 @@ class Processes:
     def start(self, name: str, command: list[str], env: dict[str, str], *, piped: bool = False) -> subprocess.Popen[str]:
         with (STATE / f"{name}.log").open("a") as log:
             process = subprocess.Popen(
-                command, cwd=ROOT, env=env, stdout=subprocess.PIPE if piped else log, stderr=log, text=True, start_new_session=True
+                command,
+                cwd=ROOT,
+                env=env,
+                stdout=subprocess.PIPE if piped else log,
+                stderr=log,
+                text=True,
+                start_new_session=True,
             )
         self.running.append((name, process))
         return process
@@ -57,18 +64,16 @@ class Processes:
         for _, process in reversed(self.running):
             process.terminate()
         for _, process in reversed(self.running):
-            try:
+            with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(40)
-            except subprocess.TimeoutExpired:
-                pass
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="make demo", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="make demo", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--once", action="store_true", help="end after the check, with status 0 when it holds")
     parser.add_argument("--fresh", action="store_true", help="begin with an empty database")
     parser.add_argument("--crawl-delay", type=float, default=0.2, help="what the site's robots.txt asks for, seconds")
@@ -172,7 +177,16 @@ def credentials(env: dict[str, str]) -> tuple[str, str]:
     file = STATE / "credentials.json"
     if not file.exists():
         password = secrets.token_urlsafe(9)
-        manage(env | {"DJANGO_SUPERUSER_PASSWORD": password}, "createsuperuser", "--noinput", "--username", "admin", "--email", "", quiet=True)
+        manage(
+            env | {"DJANGO_SUPERUSER_PASSWORD": password},
+            "createsuperuser",
+            "--noinput",
+            "--username",
+            "admin",
+            "--email",
+            "",
+            quiet=True,
+        )
         scopes = [part for scope in ("read", "export", "operate") for part in ("--scope", scope)]
         key = manage(env, "create_api_key", "demo", *scopes, quiet=True).strip()
         file.write_text(json.dumps({"password": password, "key": key}))
@@ -183,7 +197,15 @@ def credentials(env: dict[str, str]) -> tuple[str, str]:
 
 def start_web(processes: Processes, env: dict[str, str]) -> str:
     port = 8000 if free(8000) else free_port()
-    server = [str(Path(sys.executable).parent / "gunicorn"), "govcrawler.wsgi", "--workers", "1", "--threads", "4", "--no-control-socket"]
+    server = [
+        str(Path(sys.executable).parent / "gunicorn"),
+        "govcrawler.wsgi",
+        "--workers",
+        "1",
+        "--threads",
+        "4",
+        "--no-control-socket",
+    ]
     processes.start("web", [*server, "--bind", f"127.0.0.1:{port}"], env)
     url = f"http://127.0.0.1:{port}"
     for _ in range(150):
@@ -204,7 +226,9 @@ def crawl(processes: Processes, env: dict[str, str]) -> None:
         while watch.poll() is None:
             processes.check()
             if time.monotonic() > deadline:
-                raise DemoFailed(f"the crawl is not done after {CRAWL_SECONDS} s: `manage.py jobs` says why, {STATE / 'worker.log'}")
+                raise DemoFailed(
+                    f"the crawl is not done after {CRAWL_SECONDS} s: `manage.py jobs` says why, {STATE / 'worker.log'}"
+                )
             time.sleep(0.2)
     finally:
         watch.terminate()

@@ -17,6 +17,7 @@ from rich.table import Table
 from crawl import jobs, trial
 from crawl.fetching.http import HttpFetcher
 from crawl.management.commands.enqueue import chosen
+from crawl.management.console import console_of
 from crawl.models import CrawlJob
 from crawl.runs import KINDS, Receipt
 from crawl.work import Bounds, fetch_settings, run_job
@@ -40,7 +41,7 @@ class Command(BaseCommand):
         if options["max_pages"] is not None and options["max_pages"] < 1:
             raise CommandError(f"--max-pages {options['max_pages']}: give a number above 0", returncode=2)
         (target,) = chosen([options["target"]], False)
-        console = Console(file=self.stdout._out, width=None if self.stdout.isatty() else 120)  # type: ignore[attr-defined]
+        console = console_of(self.stdout)
         if options["dry_run"]:
             self._dry_run(target, console)
             return

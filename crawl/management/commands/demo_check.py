@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
-from rich.console import Console
 from rich.table import Table
 
 from crawl import judgement
+from crawl.management.console import console_of
 
 
 class Command(BaseCommand):
@@ -28,7 +28,7 @@ class Command(BaseCommand):
         table = Table("target", "articles", "of", "files", "skipped", "refused", "failed")
         for row in judgement.counts(manifest):
             table.add_row(*(str(value) for value in row))
-        Console(file=self.stdout._out, width=None if self.stdout.isatty() else 120).print(table)  # type: ignore[attr-defined]
+        console_of(self.stdout).print(table)
         faults = judgement.compare(manifest)
         for fault in faults[:50]:
             self.stderr.write(fault)

@@ -13,7 +13,7 @@ from django.core.management.base import BaseCommand
 
 
 class Command(BaseCommand):
-    help = "Serves the bundled demo government site (three hosts on 127.0.0.1) until Ctrl-C. Options are those of deploy/demo/serve.py."
+    help = "Serves the bundled demo government site (three hosts on 127.0.0.1) until Ctrl-C."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -9,11 +9,11 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db.models import Sum
 from django.utils import timezone
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
 from crawl import jobs
+from crawl.management.console import console_of
 from crawl.models import CrawlJob, CrawlRun
 
 WATCH_SEC = 0.5
@@ -50,14 +50,16 @@ class Command(BaseCommand):
                 enqueued,
                 why(job),
             )
-        Console(file=self.stdout._out, width=None if self.stdout.isatty() else 200).print(table)  # type: ignore[attr-defined]
+        console_of(self.stdout, 200).print(table)
 
     def _watch(self) -> None:
         """Progress of the active jobs until there is none left."""
-        console = Console(file=self.stdout._out, width=None if self.stdout.isatty() else 120)  # type: ignore[attr-defined]
+        console = console_of(self.stdout)
         began = time.monotonic()
         codes = set(CrawlJob.objects.filter(status__in=jobs.ACTIVE).values_list("job_id", flat=True))
-        with Progress(TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[counts]}"), console=console) as bar:
+        with Progress(
+            TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[counts]}"), console=console
+        ) as bar:
             task = bar.add_task("jobs", total=len(codes), counts="")
             while True:
                 active = CrawlJob.objects.filter(status__in=jobs.ACTIVE, job_id__in=codes).count()
@@ -72,7 +74,8 @@ def _totals(job_ids: set[str], seconds: float) -> str:
         pages=Sum("pages"), inserted=Sum("inserted"), failed=Sum("failed"), bytes=Sum("bytes")
     )
     pages, inserted, failed, size = (sums[name] or 0 for name in ("pages", "inserted", "failed", "bytes"))
-    return f"{pages} pages, {inserted} new articles, {failed} errors, {size // 1024} KiB, {inserted / max(seconds, 0.1):.1f} articles/s"
+    rate = inserted / max(seconds, 0.1)
+    return f"{pages} pages, {inserted} new articles, {failed} errors, {size // 1024} KiB, {rate:.1f} articles/s"
 
 
 def why(job: CrawlJob) -> str:

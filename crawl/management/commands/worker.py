@@ -21,7 +21,7 @@ from crawl.models import CrawlCluster
 TICK = "crawl.tasks.tick"
 
 
-class StoppableCluster(Cluster):  # type: ignore[misc]
+class StoppableCluster(Cluster):
     """Tells its running slices to stop at their next request before it waits for them (fault-model P3)."""
 
     def sig_handler(self, signum: int, frame: Any) -> None:
@@ -31,7 +31,7 @@ class StoppableCluster(Cluster):  # type: ignore[misc]
 
 
 class Command(BaseCommand):
-    help = "Runs a crawl worker (a django-q cluster). SIGTERM or Ctrl-C: no new request starts, running jobs give their hosts back."
+    help = "Runs a crawl worker (a django-q cluster). SIGTERM or Ctrl-C: no new request starts, jobs give their hosts back."
 
     def handle(self, *args: Any, **options: Any) -> None:
         cluster_id = secrets.token_hex(16)
