@@ -22,6 +22,7 @@ from crawl.jobs import Lease
 from crawl.models import CrawlHost, CrawlLog
 from crawl.runs import Receipt
 from crawl.turns import Turn, TurnOver
+from govcrawler.crashpoints import crashpoint
 from sources.adapters.base import Adapter, ArticleRef, Request, Response
 from sources.models import CrawlTarget
 from sources.parsing.urls import host_key
@@ -67,6 +68,7 @@ class Crawl:
         """One page, logged and judged. Raises FetchError, TurnOver, Stopped, jobs.LeaseLost."""
         try:
             fetched = self.fetcher.fetch(request, before_hop=self.turn.before_hop)
+            crashpoint("fetch.after_response")
             self.turn.after_hop()
             verdict = classify(fetched.response, expected=expected)  # type: ignore[arg-type]
             if not verdict.ok:

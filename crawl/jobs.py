@@ -155,6 +155,11 @@ def _claim(job: CrawlJob) -> Lease | None:
     return Lease(job, token)
 
 
+def heartbeat_sec() -> float:
+    """Seconds between heartbeats: several fit into a lease, so one that is late loses nothing."""
+    return min(10.0, float(settings.CRAWL["lease_seconds"]) / 4)
+
+
 def heartbeat(leases: list[Lease]) -> None:
     """Lengthens the leases of jobs and hosts. A lease that is no longer ours is left alone."""
     for lease in leases:
@@ -235,17 +240,14 @@ def recover() -> list[str]:
 
     Says what was done, one line a job. Their hosts become free, their runs are closed as failed.
     """
-    silent = CrawlJob.objects.filter(
-        Q(heartbeat_at__isnull=True) | Q(heartbeat_at__lt=now_plus(-settings.CRAWL["lease_seconds"])), status=Status.RUNNING
-    )
+    long_ago = now_plus(-settings.CRAWL["lease_seconds"])
+    silent = CrawlJob.objects.filter(Q(heartbeat_at__isnull=True) | Q(heartbeat_at__lt=long_ago), status=Status.RUNNING)
     done = []
     for job in silent:
         poison = job.attempt_count >= settings.CRAWL["max_attempts"]
         with transaction.atomic():
-            claimed = CrawlJob.objects.filter(
-                job_id=job.job_id, status=Status.RUNNING, lease_token=job.lease_token, heartbeat_at=job.heartbeat_at
-            )
-            if not claimed.update(**(_poisoned(job) if poison else _requeued(job))):
+            still = silent.filter(job_id=job.job_id, lease_token=job.lease_token)
+            if not still.update(**(_poisoned(job) if poison else _requeued(job))):
                 continue
             if job.lease_token:
                 hosts.release(job.host, job.lease_token)

@@ -23,7 +23,6 @@ from crawl.work import Bounds, fetch_settings, run_job
 
 log = logging.getLogger(__name__)
 TURN_SEC = 0.2
-HEARTBEAT_SEC = 10
 CLAIM_SEC = 1.0
 WAIT_FOR_WORK_SEC = 20
 GRACE_SEC = 150
@@ -47,7 +46,7 @@ class Slice:
             while True:
                 self._reap()
                 now = time.monotonic()
-                if now - beaten_at >= HEARTBEAT_SEC:
+                if now - beaten_at >= jobs.heartbeat_sec():
                     beaten_at = now
                     self._beat()
                 over = now >= self.ends_at or self.stop.is_set()

@@ -208,11 +208,13 @@ def _finish(lease: jobs.Lease, receipt: runs.Receipt, end: End, error: str | Non
     if error:
         receipt.error("", error)
         log.error("job failed", extra={"data": {"job": lease.job.job_id, "target": lease.job.target_code, "error": error}})
-    jobs.finish(lease, job_status, error=error, result=receipt.summary())
+    jobs.stop_wanted(lease)  # a late worker closes nothing
+    # The job's row comes last: a crash before it means that the end is done again, after it that nothing is left to do.
     receipt.finish(run_status)
     if receipt.run.target_id:
         health.project(receipt.run.target_id)
     if crawl:
         CrawlTarget.objects.filter(pk=crawl.target.pk).update(last_crawled_at=timezone.now())
         crawl.archive.clear()
+    jobs.finish(lease, job_status, error=error, result=receipt.summary())
     return end

@@ -25,8 +25,6 @@ from govcrawler.audit.record import record
 from sources.adapters import InvalidParams, UnknownAdapter
 from sources.models import CrawlTarget
 
-HEARTBEAT_SEC = 10
-
 
 class Command(BaseCommand):
     help = "Crawls a target here and now, under the same politeness and leases as the workers."
@@ -99,7 +97,7 @@ class Command(BaseCommand):
 
 
 def _heartbeats(lease: jobs.Lease, ended: threading.Event) -> None:
-    while not ended.wait(HEARTBEAT_SEC):
+    while not ended.wait(jobs.heartbeat_sec()):
         jobs.heartbeat([lease])
     connection.close()
 
