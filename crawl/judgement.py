@@ -12,6 +12,7 @@ from django.db.models import Max
 from articles.content_store import open_store
 from articles.models import Article, ArticleRevision, Attachment, ChangeCounter
 from crawl.models import CrawlJob, CrawlRun
+from crawl.politeness import CHINA
 
 Manifest = Mapping[str, Any]
 TEXT_FIELDS = ("title", "index_no", "doc_no", "publisher", "publish_precision")
@@ -61,6 +62,8 @@ def _article_faults(row: Mapping[str, Any], article: Article, departments: Mappi
     for name, value in told.items():
         if value != row[name]:
             yield f"{name} is {value!r}, not {row[name]!r}"
+    if article.publish_time and article.publish_time.astimezone(CHINA).date() != article.publish_date:
+        yield f"publish_time {article.publish_time} is another day than publish_date {article.publish_date}"
     if article.dept_id != departments[row["department"]]:
         yield f"department is {article.dept_id}, not {departments[row['department']]}"
     if article.content_category not in row["categories"] or article.channel_name not in row["channels"]:

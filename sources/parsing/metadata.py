@@ -84,7 +84,8 @@ _YEAR_NUMBER = re.compile(rf"[{_BRACKETS}]\s*(?:19|20)\d{{2}}\s*[{_CLOSING}]\s*(
 _TITLE_BRACKET = re.compile(r"[（(]([^（）()]*(?:[（(][^（）()]*[）)][^（）()]*)*)[）)]\s*$")
 _LABEL_VALUE = re.compile(r"^\s*([^：:]{2,14})\s*[：:]\s*(.*)$", re.DOTALL)
 _SOURCE = re.compile(r"(?:信息来源|文章来源|稿件来源|来\s*源)\s*[：:]\s*([^\n|【\[]{0,80})")
-_PUBLISHED = re.compile(r"(?:发布时间|发布日期|发表时间|公开日期|时\s*间|日\s*期)\s*[：:]\s*([^\n]{0,40})")
+# A bare 时间 or 日期 counts only as a label of its own: 生成日期, 实施日期 and the like are other dates.
+_PUBLISHED = re.compile(r"(?:发布时间|发布日期|发表时间|公开日期|(?<!\w)时\s*间|(?<!\w)日\s*期)\s*[：:]\s*([^\n]{0,40})")
 _NEXT_LABEL = re.compile(r"\s+\S{0,8}[：:]|\s{2,}|(?:发布|成文|公开|更新)?(?:日期|时间)\s*[：:]|字体|字号|浏览|打印|分享|作者")
 _MAX_LABEL = 14
 _MAX_SOURCE_TEXT = 400

@@ -218,3 +218,16 @@ def test_any_page_gives_metadata_without_error(content: str) -> None:
     collect_metadata(doc)
     source_line(doc)
     doc_no_in_title(content)
+
+
+@pytest.mark.parametrize("other", ["生成日期", "成文日期", "发文日期", "实施日期", "废止日期", "失效日期", "会议时间", "截止时间"])
+def test_another_date_before_the_published_one_is_not_taken_for_it(other: str) -> None:
+    doc = parse_document(f"<ul><li>{other}：2008年2月25日</li><li>发布日期：2008年3月7日</li></ul><p>正文。</p>")
+    assert source_line(doc).published == "2008年3月7日"
+    only = parse_document(f"<ul><li>{other}：2008年2月25日</li></ul><p>正文。</p>")
+    assert source_line(only).published == ""
+
+
+@pytest.mark.parametrize("label", ["时间", "日期", "时 间", "发布时间", "发布日期", "公开日期"])
+def test_a_label_of_the_published_date_is_read(label: str) -> None:
+    assert source_line(parse_document(f"<p>{label}：2008-03-07 来源：本站</p>")).published.startswith("2008-03-07")
