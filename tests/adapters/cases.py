@@ -7,6 +7,7 @@ whole output; ``facts`` in case.json were typed by hand from the saved page and 
 from __future__ import annotations
 
 import dataclasses
+import gc
 import json
 import socket
 import subprocess
@@ -229,15 +230,18 @@ def pure(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
 
 @contextmanager
 def _guarded() -> Iterator[None]:
-    previous = sys.getprofile()
+    previous, collecting = sys.getprofile(), gc.isenabled()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(socket, "socket", _refuse("opens a socket"))
         patch.setattr(subprocess, "Popen", _refuse("starts a process"))
+        gc.disable()  # its callbacks (hypothesis times collections) are not the adapter's doing
         sys.setprofile(_watch)
         try:
             yield
         finally:
             sys.setprofile(previous)
+            if collecting:
+                gc.enable()
 
 
 def _refuse(what: str) -> Callable[..., None]:

@@ -220,7 +220,7 @@ def test_any_page_gives_metadata_without_error(content: str) -> None:
     doc_no_in_title(content)
 
 
-@pytest.mark.parametrize("other", ["生成日期", "成文日期", "发文日期", "实施日期", "废止日期", "失效日期", "会议时间", "截止时间"])
+@pytest.mark.parametrize("other", "生成日期 成文日期 发文日期 实施日期 废止日期 失效日期 会议时间 截止时间".split())
 def test_another_date_before_the_published_one_is_not_taken_for_it(other: str) -> None:
     doc = parse_document(f"<ul><li>{other}：2008年2月25日</li><li>发布日期：2008年3月7日</li></ul><p>正文。</p>")
     assert source_line(doc).published == "2008年3月7日"
