@@ -43,7 +43,7 @@ class ClaimView(APIView):
     required_scope = "export"
     audit_action = "export.claim"
 
-    @extend_schema(operation_id="exports_claim", request=ClaimIn, responses={200: outputs.ClaimOut, **problems(400)})
+    @extend_schema(operation_id="exports_claim", request=ClaimIn, responses={200: outputs.ClaimOut, **problems(400, 413)})
     def post(self, request: Request) -> Response:
         """Takes revisions that this consumer has not acknowledged, with their text, under a lease."""
         asked = body(request, ClaimIn)
@@ -75,7 +75,7 @@ class AckView(APIView):
     required_scope = "export"
     audit_action = "export.ack"
 
-    @extend_schema(operation_id="exports_ack", request=AckIn, responses={200: outputs.AckOut, **problems(400)})
+    @extend_schema(operation_id="exports_ack", request=AckIn, responses={200: outputs.AckOut, **problems(400, 413)})
     def post(self, request: Request) -> Response:
         """Says of each revision whether it was taken; answers per item. Repeating a call changes nothing."""
         asked = body(request, AckIn)

@@ -8,11 +8,12 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from django.conf import settings
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
-from govcrawler.access.problems import invalid
+from govcrawler.access.problems import Problem, invalid
 
 MAX_LIMIT = 200
 
@@ -49,7 +50,10 @@ def query(request: Request, kind: type[Strict]) -> dict[str, Any]:
 
 
 def body(request: Request, kind: type[Strict]) -> dict[str, Any]:
-    """The checked JSON body. Raises ValidationError naming each wrong field."""
+    """The checked JSON body. Raises ValidationError naming each wrong field, Problem 413 before a huge body is read."""
+    largest = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    if int(request.META.get("CONTENT_LENGTH") or 0) > largest:
+        raise Problem(413, "too_large", f"The body is larger than {largest} bytes.", "Send fewer items a call.")
     serializer = kind(data=request.data)
     serializer.is_valid(raise_exception=True)
     return dict(serializer.validated_data)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rest_framework import serializers
 
-from crawl.models import CrawlJob, CrawlRun
+from crawl.models import CrawlJob, CrawlRun, SourceHealth
 
 JOB = (
     "job_id",
@@ -54,6 +54,19 @@ RUN = (
 )
 
 
+HEALTH = (
+    "last_run_id",
+    "last_success_at",
+    "last_failure_at",
+    "last_inserted_at",
+    "consecutive_failures",
+    "runs_7d",
+    "success_rate_7d",
+    "mean_duration_sec",
+    "updated_at",
+)
+
+
 class JobOut(serializers.ModelSerializer):
     class Meta:
         model = CrawlJob
@@ -79,6 +92,20 @@ class RunOut(serializers.ModelSerializer):
     class Meta:
         model = CrawlRun
         fields = RUN
+
+
+class HealthOut(serializers.ModelSerializer):
+    site = serializers.CharField(help_text="site_code")
+    target = serializers.CharField(help_text="target_code")
+
+    class Meta:
+        model = SourceHealth
+        fields = ("site", "target", *HEALTH)
+
+
+class HealthPageOut(serializers.Serializer):
+    items = HealthOut(many=True)
+    next_cursor = serializers.CharField(allow_null=True)
 
 
 class RunPageOut(serializers.Serializer):

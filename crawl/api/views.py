@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import F, Q
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 from drf_spectacular.utils import extend_schema
@@ -17,7 +17,7 @@ from rest_framework.views import APIView
 from articles.api.inputs import PageQuery, Strict, body, decode_cursor, encode_cursor, query
 from crawl import jobs
 from crawl.api import outputs
-from crawl.models import CrawlJob, CrawlRun
+from crawl.models import CrawlJob, CrawlRun, SourceHealth
 from govcrawler.access.openapi import problems
 from govcrawler.access.problems import Problem, invalid, respond
 from govcrawler.audit.record import describe
@@ -85,7 +85,7 @@ class JobsView(APIView):
     @extend_schema(
         operation_id="jobs_create",
         request=JobIn,
-        responses={200: outputs.EnqueuedOut, 201: outputs.EnqueuedOut, **problems(400, 409)},
+        responses={200: outputs.EnqueuedOut, 201: outputs.EnqueuedOut, **problems(400, 409, 413)},
     )
     def post(self, request: Request) -> Response:
         """Asks for a crawl of a target now. A target has one active job: asking again gives that one, with status 200."""
@@ -142,6 +142,37 @@ class RunsView(APIView):
         items = found[: asked["limit"]]
         more = len(found) > len(items)
         return Response({"items": items, "next_cursor": encode_cursor("run", items[-1]["id"]) if more else None})
+
+
+class HealthQuery(PageQuery):
+    site = serializers.CharField(required=False, help_text="site_code")
+    failing = serializers.BooleanField(default=False, help_text="Only targets whose last run failed.")
+
+
+class HealthView(APIView):
+    required_scope = "read"
+
+    @extend_schema(operation_id="health_list", parameters=[HealthQuery], responses={200: outputs.HealthPageOut, **problems()})
+    def get(self, request: Request) -> Response:
+        """The state of each target as its runs tell it. A target that never ran has no entry."""
+        asked = query(request, HealthQuery)
+        rows = SourceHealth.objects.order_by("target_id").annotate(
+            site=F("target__site__site_code"), code=F("target__target_code")
+        )
+        if "site" in asked:
+            rows = rows.filter(site=asked["site"])
+        if asked["failing"]:
+            rows = rows.filter(consecutive_failures__gt=0)
+        if "cursor" in asked:
+            (last,) = decode_cursor(asked["cursor"], "health", int)
+            rows = rows.filter(target_id__gt=last)
+        found = list(rows.values("target_id", "site", "code", *outputs.HEALTH)[: asked["limit"] + 1])
+        items = found[: asked["limit"]]
+        last_id = items[-1]["target_id"] if len(found) > len(items) else None
+        for item in items:
+            del item["target_id"]
+            item["target"] = item.pop("code")
+        return Response({"items": items, "next_cursor": encode_cursor("health", last_id) if last_id else None})
 
 
 @csrf_exempt

@@ -11,6 +11,7 @@ from rest_framework.request import Request
 
 from govcrawler.access import keys
 from govcrawler.access.models import ApiKey
+from govcrawler.audit.record import client_address
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +50,8 @@ class ApiKeyAuthentication(BaseAuthentication):
         try:
             key = keys.verify(text)
         except keys.KeyRefused as refused:
-            log.warning("API key refused", extra={"data": {"code": refused.code, "fingerprint": keys.fingerprint(text)}})
+            seen = {"code": refused.code, "fingerprint": keys.fingerprint(text), "address": client_address(request)}
+            log.warning("API key refused", extra={"data": seen})
             raise AuthenticationFailed(str(refused), code=refused.code) from refused
         return Client(key), key
 

@@ -18,6 +18,9 @@ if TYPE_CHECKING:  # importing it here would be a circle: DRF reads this module 
 log = logging.getLogger(__name__)
 
 
+READING = {"HEAD": "GET", "OPTIONS": "GET"}
+
+
 class HasRequiredScope(BasePermission):
     """The client's key holds ``view.required_scope``: a scope, or a mapping of HTTP method to scope."""
 
@@ -27,6 +30,8 @@ class HasRequiredScope(BasePermission):
     def has_permission(self, request: Request, view: APIView) -> bool:
         if not isinstance(request.user, Client):
             return False
+        if request.method not in view.allowed_methods:
+            return True  # 405 says more than 403
         scope = required_scope(view, request.method or "")
         if scope not in SCOPES:
             log.error("view without required_scope is refused", extra={"data": {"view": type(view).__qualname__}})
@@ -39,5 +44,5 @@ class HasRequiredScope(BasePermission):
 def required_scope(view: APIView, method: str) -> str | None:
     """The scope that ``view`` states for ``method``; None when it states none."""
     stated = getattr(view, "required_scope", None)
-    scope = stated.get(method) if isinstance(stated, Mapping) else stated
+    scope = stated.get(READING.get(method, method)) if isinstance(stated, Mapping) else stated
     return scope if isinstance(scope, str) else None

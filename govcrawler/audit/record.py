@@ -107,8 +107,3 @@ def client_address(request: HttpRequest) -> str:
         return str(ipaddress.ip_address(told))
     except ValueError:
         return own
-
-
-def hidden(value: str) -> str:
-    """What field-level audit entries show of a secret (setting AUDITLOG_MASK_CALLABLE): that it is set, nothing of it."""
-    return "***" if value and value != "None" else ""

@@ -33,6 +33,16 @@ class Stating(APIView):
         return Response(request.data)
 
 
+class ByMethod(APIView):
+    required_scope = {"GET": "read", "POST": "operate"}
+
+    def get(self, request: Request) -> Response:
+        return Response("read")
+
+    def post(self, request: Request) -> Response:
+        return Response("operated")
+
+
 class Silent(APIView):
     def get(self, request: Request) -> Response:
         raise AssertionError("never reached")
@@ -54,6 +64,7 @@ class Conflicting(APIView):
 
 urlpatterns = [
     path("api/v1/stating/", Stating.as_view()),
+    path("api/v1/methods/", ByMethod.as_view()),
     path("api/v1/silent/", Silent.as_view()),
     path("api/v1/broken/", Broken.as_view()),
     path("api/v1/conflicting/", Conflicting.as_view()),
@@ -105,6 +116,15 @@ def test_another_scope_is_403_and_names_the_one_that_is_missing() -> None:
 def test_a_view_that_states_no_scope_answers_nobody() -> None:
     response = feed.client("read", "export", "operate").get("/api/v1/silent/")
     assert (response.status_code, problem(response)["code"]) == (403, "scope_not_stated")
+
+
+def test_a_view_may_ask_for_another_scope_by_method() -> None:
+    reader, operator = feed.client("read"), feed.client("operate")
+    seen = {
+        method: getattr(reader, method)("/api/v1/methods/").status_code for method in ("get", "head", "options", "post", "put")
+    }
+    assert seen == {"get": 200, "head": 200, "options": 200, "post": 403, "put": 405}
+    assert (operator.post("/api/v1/methods/").status_code, operator.get("/api/v1/methods/").status_code) == (200, 403)
 
 
 def test_a_body_that_is_no_json_is_400_and_another_type_415() -> None:

@@ -16,6 +16,7 @@ from django.test import Client
 from articles import changes
 from articles.api import outputs
 from articles.api import urls as article_urls
+from articles.api.inputs import encode_cursor
 from articles.api.listing import ready_rows
 from articles.models import Article, ArticleStandardMeta, Attachment
 from crawl.api import urls as crawl_urls
@@ -84,6 +85,12 @@ def test_days_are_both_included_and_validity_has_three_answers(reader: Client) -
     assert found(reader, validity="unknown") == [new.pk, middle.pk]
 
 
+def test_a_forged_cursor_beyond_every_number_is_just_the_end(reader: Client) -> None:
+    feed.ready()
+    for order in ("oldest", "change"):
+        assert found(reader, order=order, cursor=encode_cursor(order, 10**30)) == []
+
+
 def test_only_ready_articles_unless_asked(reader: Client) -> None:
     shown, held = feed.ready(), rows.article(status="raw")
     assert found(reader) == [shown.pk]
@@ -130,6 +137,7 @@ def test_pages_join_without_gap_while_articles_arrive(reader: Client, order: str
         ({"status": "gone"}, "status"),
         ({"validity": "yes"}, "validity"),
         ({"title": "一"}, "title"),
+        ({"updated_from": "0001-01-01T00:00:00+14:00"}, "updated_from"),
         ({"cursor": "abc"}, "cursor"),
         ({"cursor": "WyJvbGRlc3QiLDFd"}, "cursor"),  # of the order "oldest"
         ({"cursor": "WyJuZXdlc3QiLCIxIl0"}, "cursor"),  # a text where the id stands
@@ -194,6 +202,7 @@ def test_a_deleted_article_is_gone_and_an_unknown_one_not_found(reader: Client) 
     article = feed.ready()
     changes.delete(article, reason="wrong", actor="steward")
     for tail in ("", "revisions/", "raw/"):
+        assert reader.get(f"{ARTICLES}{10**30}/{tail}").status_code == 404
         gone, unknown = reader.get(f"{ARTICLES}{article.pk}/{tail}"), reader.get(f"{ARTICLES}{10**9}/{tail}")
         assert (gone.status_code, gone.json()["code"]) == (410, "article_deleted")
         assert (unknown.status_code, unknown.json()["code"]) == (404, "not_found")

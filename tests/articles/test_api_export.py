@@ -87,6 +87,7 @@ def test_acknowledgements_answer_per_item_and_repeat_harmlessly(rag: Client) -> 
             {"items": [{"article_id": 1, "revision": 1, "status": "failed", "retry_after_sec": -1}]},
             {"items.0.retry_after_sec"},
         ),
+        (ACK, {"items": [{"article_id": 1, "revision": 1, "status": "failed", "error": "\ud800"}]}, {"items.0.error"}),
         (ACK, {"items": [{"article_id": 1, "revision": 1, "status": "done"}] * 501}, {"items"}),
     ],
 )
@@ -96,6 +97,12 @@ def test_a_wrong_body_is_refused_whole_and_names_the_field(rag: Client, path: st
     assert (response.status_code, response.json()["code"]) == (422, "invalid")
     assert {error["field"] for error in response.json()["errors"]} == fields
     assert not ConsumerState.objects.exists() and Article.objects.get(pk=article.pk).rag_export_status == "pending"
+
+
+def test_a_huge_body_is_refused_before_it_is_read(rag: Client, settings: Any) -> None:
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 100
+    response = rag.post(ACK, "[" * 101, content_type="application/json")
+    assert (response.status_code, response.json()["code"]) == (413, "too_large")
 
 
 def test_reading_and_exporting_are_different_scopes() -> None:

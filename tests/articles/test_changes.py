@@ -7,9 +7,18 @@ from typing import Any
 
 import pytest
 from django.db import connection, transaction
+from django.db.models import RestrictedError
 
 from articles import changes, export
-from articles.models import Article, ArticleRevision, Attachment, ChangeCounter, ConsumerState, Tombstone
+from articles.models import (
+    Article,
+    ArticleRevision,
+    Attachment,
+    ChangeCounter,
+    ConsumerState,
+    DeleteRefused,
+    Tombstone,
+)
 from articles.store import retried
 from tests import rows
 from tests.articles import feed
@@ -92,6 +101,16 @@ def test_a_deletion_that_fails_leaves_everything(monkeypatch: pytest.MonkeyPatch
         changes.delete(article, reason="wrong", actor="steward")
     assert Article.objects.filter(pk=article.pk).exists() and not Tombstone.objects.exists()
     assert changes.current_number() == 1
+
+
+def test_nothing_else_deletes_an_article() -> None:
+    article = feed.ready()
+    for delete in (article.delete, Article.objects.all().delete, article.site.articles.all().delete):
+        with pytest.raises(DeleteRefused, match="tombstone"):
+            delete()
+    with pytest.raises(RestrictedError):
+        article.site.delete()
+    assert Article.objects.count() == 1
 
 
 @pytest.mark.parametrize("reason", ["", "  ", "x" * 41])

@@ -14,6 +14,7 @@ from django.utils import timezone
 from articles import changes, export
 from articles.export import Ack
 from articles.models import Article, ConsumerCursor, ConsumerState
+from articles.store import retried
 from tests import rows
 from tests.articles import feed
 
@@ -255,3 +256,53 @@ def test_concurrent_claimers_get_disjoint_sets_and_together_everything() -> None
         thread.join()
     assert sorted(pk for mine in taken for pk in mine) == sorted(made)
     assert Article.objects.filter(rag_export_status="done", exported_to_rag_at__isnull=False).count() == 60
+
+
+@pytest.mark.mariadb
+@pytest.mark.django_db(transaction=True)
+def test_articles_that_change_while_they_are_exported_end_with_their_last_revision_acknowledged() -> None:
+    site = rows.site()
+    made = [feed.ready(site=site) for _ in range(12)]
+    written = threading.Event()
+    handed: list[tuple[int, int]] = []
+    failures: list[BaseException] = []
+
+    def guarded(work: Any) -> threading.Thread:
+        def run() -> None:
+            try:
+                work()
+            except BaseException as error:
+                failures.append(error)
+                raise
+            finally:
+                connection.close()
+
+        return threading.Thread(target=run)
+
+    def change() -> None:
+        for number in range(4):
+            for article in made:
+                retried(lambda article=article, number=number: feed.revise(article, f"v{number}"))  # type: ignore[misc]
+
+    def consume() -> None:
+        while True:
+            last_round = written.is_set()
+            items = export.claim("rag", 3, LEASE).items
+            handed.extend((item.article_id, item.revision) for item in items)
+            export.ack("rag", [Ack(item.article_id, item.revision, "done") for item in items])
+            if last_round and not items:
+                return
+
+    writer, consumers = guarded(change), [guarded(consume) for _ in range(2)]
+    for thread in (writer, *consumers):
+        thread.start()
+    writer.join()
+    written.set()
+    for thread in consumers:
+        thread.join()
+    assert not failures
+    assert len(handed) == len(set(handed))
+    for article in Article.objects.all():
+        state = ConsumerState.objects.get(article=article)
+        assert state.state == "done" and state.acked_revision_id == article.current_revision_id
+        assert article.rag_export_status == "done" and article.exported_to_rag_at is not None

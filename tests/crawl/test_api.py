@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 from crawl.api import outputs
-from crawl.models import CrawlJob, CrawlRun
+from crawl.models import CrawlJob, CrawlRun, SourceHealth
 from govcrawler.audit.models import AdminAuditLog
 from tests import rows
 from tests.articles import feed
@@ -103,6 +103,20 @@ def test_runs_are_listed_newest_first(operator: Client) -> None:
     rest = operator.get("/api/v1/runs/", {"limit": 2, "cursor": page["next_cursor"]}).json()
     assert [run["id"] for run in rest["items"]] == [runs[0].pk]
     assert [run["id"] for run in operator.get("/api/v1/runs/", {"target": "t1"}).json()["items"]] == [runs[1].pk]
+
+
+def test_the_health_of_each_target_is_listed_by_key(operator: Client) -> None:
+    targets = [rows.target() for _ in range(3)]
+    for failures, target in enumerate(targets):
+        SourceHealth.objects.create(target=target, consecutive_failures=failures)
+    path = "/api/v1/sources/health/"
+    page = operator.get(path, {"limit": 2}).json()
+    assert [item["target"] for item in page["items"]] == [target.target_code for target in targets[:2]]
+    assert set(page["items"][0]) == {"site", "target", *outputs.HEALTH}
+    rest = operator.get(path, {"limit": 2, "cursor": page["next_cursor"]}).json()
+    assert [item["target"] for item in rest["items"]] == [targets[2].target_code] and rest["next_cursor"] is None
+    assert [item["consecutive_failures"] for item in operator.get(path, {"failing": "true"}).json()["items"]] == [1, 2]
+    assert len(operator.get(path, {"site": targets[0].site.site_code}).json()["items"]) == 1
 
 
 def test_reading_jobs_does_not_allow_making_them() -> None:
