@@ -15,6 +15,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from articles.models import Article, ArticleRevision, Attachment, ChangeCounter, ConsumerState, Tombstone
+from sources.models import CrawlSite
 
 COUNTER = 1
 ChangeType = Literal["upsert", "withdraw", "delete"]
@@ -87,19 +88,26 @@ def _changed(after: int, upto: int, limit: int) -> Iterator[Change]:
         "duplicate_of_id",
         "id",
         "current_revision_id",
-        "site__site_code",
+        "site_id",
         "url",
         "native_post_id",
         "title",
         "duplicate_reason",
         "updated_at",
     )
-    rows = Article.objects.filter(change_seq__gt=after, change_seq__lte=upto).order_by("change_seq").values_list(*columns)
-    for number, status, original, article_id, revision, site, url, native, title, reason, changed_at in rows[:limit]:
+    query = Article.objects.filter(change_seq__gt=after, change_seq__lte=upto).order_by("change_seq").values_list(*columns)
+    rows = list(query[:limit])
+    codes = site_codes({row[5] for row in rows})
+    for number, status, original, article_id, revision, site, url, native, title, reason, changed_at in rows:
         shown = status == Article.Status.READY and original is None
         why = None if shown else (reason or "duplicate") if original is not None else status
         kind: ChangeType = "upsert" if shown else "withdraw"
-        yield Change(number, kind, article_id, revision, site, url, native, title, why, changed_at)
+        yield Change(number or 0, kind, article_id, revision, codes[site], url, native, title, why, changed_at)
+
+
+def site_codes(site_ids: set[int]) -> dict[int, str]:
+    """Codes by id, read apart from articles: joined, the optimiser begins with the few sites and sorts all their articles."""
+    return dict(CrawlSite.objects.filter(pk__in=site_ids).values_list("pk", "site_code"))
 
 
 def _deleted(after: int, upto: int, limit: int) -> Iterator[Change]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from articles.changes import site_codes
 from articles.models import Article, ArticleStandardMeta, Attachment
 
 SAME = (
@@ -44,7 +45,6 @@ RENAMED = {
     "revision": "current_revision_id",
     "change_number": "change_seq",
     "duplicate_of": "duplicate_of_id",
-    "site": "site__site_code",
     "target": "target__target_code",
 }
 DEPARTMENT = ("dept_id", "dept__dept_name", "dept__region")
@@ -77,9 +77,14 @@ STANDARD = (
 
 
 def article_rows(articles: Any, *, text: bool = False, metadata: bool = False) -> list[dict[str, Any]]:
-    """The articles of a query set (ordered and cut), one row each. One query."""
+    """The articles of a query set (ordered and cut), one row each. Two queries.
+
+    Sites are read apart: joined, the optimiser begins with the few sites and sorts all their articles for one page.
+    """
     extra = [*(["content__content_text"] if text else []), *(["metadata_json"] if metadata else [])]
-    return [_article(row, text, metadata) for row in articles.values(*SAME, *RENAMED.values(), *DEPARTMENT, *extra)]
+    found = list(articles.values("site_id", *SAME, *RENAMED.values(), *DEPARTMENT, *extra))
+    codes = site_codes({row["site_id"] for row in found})
+    return [_article(row, text, metadata) | {"site": codes[row["site_id"]]} for row in found]
 
 
 def _article(row: dict[str, Any], text: bool, metadata: bool) -> dict[str, Any]:
@@ -94,7 +99,7 @@ def _article(row: dict[str, Any], text: bool, metadata: bool) -> dict[str, Any]:
 
 
 def article_details(article_ids: Sequence[int], *, text: bool) -> dict[int, dict[str, Any]]:
-    """Articles by id with metadata, files and standard metadata. Three queries."""
+    """Articles by id with metadata, files and standard metadata. Four queries."""
     details = {row["id"]: row for row in article_rows(Article.objects.filter(pk__in=article_ids), text=text, metadata=True)}
     for row in details.values():
         row["standard"], row["attachments"] = None, []

@@ -242,8 +242,8 @@ def test_the_first_sync_of_a_full_table_reads_the_ready_list_without_sorting(dja
             cursor.execute(f"EXPLAIN {sql}", parameters)
             names = [column[0] for column in cursor.description]
             plan = [dict(zip(names, line, strict=True)) for line in cursor.fetchall()]
-    assert [(step["table"], step["key"]) for step in plan] == [("article", "change_seq")]
-    assert "filesort" not in plan[0]["Extra"]
+    assert [step["table"] for step in plan] == ["article"]
+    assert plan[0]["key"] in {"change_seq", "ix_article_ready_exported"} and "filesort" not in plan[0]["Extra"]
 
 
 def test_changes_are_paged_by_number_and_a_foreign_cursor_is_a_conflict(reader: Client) -> None:
