@@ -132,7 +132,7 @@ class Article(models.Model):
             models.Index(fields=["status"], name="ix_article_status"),
             models.Index(fields=["is_effective"], name="ix_article_is_effective"),
             models.Index(fields=["expiry_date"], name="ix_article_expiry_date"),
-            models.Index(fields=["status", "exported_to_rag_at", "id"], name="ix_article_ready_exported"),
+            models.Index(fields=["status", "exported_to_rag_at", "change_seq"], name="ix_article_ready_exported"),
             models.Index(fields=["status", "rag_export_status", "id"], name="ix_article_ready_rag"),
             models.Index(fields=["publish_time", "id"], name="ix_article_pub"),
             models.Index(fields=["doc_no"], name="ix_article_doc_no"),

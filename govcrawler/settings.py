@@ -7,6 +7,7 @@ from pathlib import Path
 import environ
 from django.utils.translation import gettext_lazy as _
 
+from govcrawler import theme
 from govcrawler.environment import database, positive, secret_key
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -118,6 +119,10 @@ SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUSTED_PROXIES
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "SAMEORIGIN"
 LOGIN_URL = "admin:login"
+
+UNFOLD = theme.UNFOLD
+AUDITLOG_DISABLE_REMOTE_ADDR = True  # it would believe any X-Forwarded-For; our own audit row has the address
+AUDITLOG_INCLUDE_TRACKING_MODELS = theme.AUDITLOG_INCLUDE_TRACKING_MODELS
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["govcrawler.access.authentication.ApiKeyAuthentication"],

@@ -109,7 +109,7 @@ ADDED_INDEXES: dict[str, dict[str, tuple[str, ...]]] = {
     "crawl_target": {"ix_crawl_target_due": ("enabled", "next_due_at")},
     "article": {
         # with the index on status alone the ready query took 100 s at 1 M rows
-        "ix_article_ready_exported": ("status", "exported_to_rag_at", "id"),
+        "ix_article_ready_exported": ("status", "exported_to_rag_at", "change_seq"),
         "ix_article_ready_rag": ("status", "rag_export_status", "id"),
         # lists in the admin and the API, and their filters
         "ix_article_pub": ("publish_time", "id"),

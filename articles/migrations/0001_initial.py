@@ -284,7 +284,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='article',
-            index=models.Index(fields=['status', 'exported_to_rag_at', 'id'], name='ix_article_ready_exported'),
+            index=models.Index(fields=['status', 'exported_to_rag_at', 'change_seq'], name='ix_article_ready_exported'),
         ),
         migrations.AddIndex(
             model_name='article',
