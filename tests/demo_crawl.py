@@ -28,7 +28,7 @@ def watch_demo(site: DemoSite, folder: Path, keep: Collection[str]) -> None:
     importing.run("departments.csv", (ROOT / "deploy/demo/departments.csv").read_bytes())
     folder.mkdir(exist_ok=True)
     for name in ("demo", "demo_gkmlpt", "demo_rules"):
-        text = (ROOT / "deploy/sites" / f"{name}.yaml").read_text(encoding="utf-8")
+        text = (ROOT / "deploy/demo/sites" / f"{name}.yaml").read_text(encoding="utf-8")
         for written, url in zip(WRITTEN_HOSTS, site.hosts, strict=True):
             text = text.replace(written, url.removeprefix("http://"))
         (folder / f"{name}.yaml").write_text(text.replace("\nenabled: false\n", "\nenabled: true\n"), encoding="utf-8")

@@ -107,9 +107,10 @@ def demo(processes: Processes, options: argparse.Namespace) -> int:
     manage(env, "enqueue", "--all", quiet=True)
     crawl(processes, env)
     manage(env, "demo_check", str(MANIFEST))
+    python = os.path.relpath(sys.executable)
     say(f"\nAdmin   {web}/admin/   user admin, password {password}")
     say(f"API     {web}/api/docs/   key {key}")
-    say(f"Export  GOVCRAWLER_URL={web} GOVCRAWLER_KEY={key} python deploy/examples/rag_consumer.py --once .var/demo/rag")
+    say(f"Export  GOVCRAWLER_URL={web} GOVCRAWLER_KEY={key} {python} deploy/examples/rag_consumer.py --once .var/demo/rag")
     if options.once:
         return 0
     say("Serving until Ctrl-C.")
@@ -132,7 +133,7 @@ def prepare(fresh: bool) -> list[int]:
     ports_file.write_text(json.dumps(ports))
     (STATE / "sites").mkdir(exist_ok=True)
     for name in SITE_FILES:
-        text = (ROOT / "deploy" / "sites" / f"{name}.yaml").read_text(encoding="utf-8")
+        text = (ROOT / "deploy" / "demo" / "sites" / f"{name}.yaml").read_text(encoding="utf-8")
         for written, port in zip(WRITTEN_PORTS, ports, strict=True):
             text = text.replace(f"127.0.0.1:{written}", f"127.0.0.1:{port}")
         (STATE / "sites" / f"{name}.yaml").write_text(text.replace("\nenabled: false\n", "\nenabled: true\n"), encoding="utf-8")
