@@ -10,6 +10,7 @@ from django.core.checks import CheckMessage, Error, Tags, Warning, register
 from django.db import connection
 
 from crawl.fetching.address_guard import AllowList
+from crawl.slices import GRACE_SEC
 
 
 @register()
@@ -19,6 +20,10 @@ def queue_times(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     timeout, retry = queue.get("timeout") or 0, queue.get("retry") or 0
     if not timeout or retry < 2 * timeout + 60:
         return [Error("Q_CLUSTER: timeout must be set and retry at least 2 * timeout + 60.", id="crawl.E001")]
+    longest = settings.CRAWL["slice_seconds"] + GRACE_SEC
+    if longest >= timeout:
+        text = f"CRAWL_SLICE_SECONDS={settings.CRAWL['slice_seconds']}: a slice and its last request need {longest} s, "
+        return [Error(f"{text}which must be less than the queue's timeout of {timeout} s.", id="crawl.E003")]
     return []
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from datetime import timedelta
 
-from django.db.models import Max
+from django.db.models import Max, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -21,14 +21,18 @@ def worker_heartbeat_age() -> float | None:
     return None if row is None or row[0] is None else max((row[1] - row[0]).total_seconds(), 0.0)
 
 
-def beat() -> bool:
-    """The heartbeat of the cluster this process belongs to. True: the cluster shall stop."""
-    cluster_id = os.environ.get(CLUSTER_VARIABLE)
-    if not cluster_id:
-        return False
-    own = CrawlCluster.objects.filter(cluster_id=cluster_id)
-    own.update(heartbeat_at=Now())
-    return own.filter(stop=True).exists()
+def beat() -> None:
+    """The heartbeat of the cluster this process belongs to, if it belongs to one."""
+    _own_cluster().update(heartbeat_at=Now())
+
+
+def stop_asked() -> bool:
+    """Whether the cluster this process belongs to shall stop."""
+    return _own_cluster().filter(stop=True).exists()
+
+
+def _own_cluster() -> QuerySet[CrawlCluster]:
+    return CrawlCluster.objects.filter(cluster_id=os.environ.get(CLUSTER_VARIABLE, ""))
 
 
 def project(target_id: int) -> None:

@@ -7,6 +7,7 @@ of its own requests. So there is never more than one request at a time on a host
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 
 from django.conf import settings
@@ -15,6 +16,8 @@ from django.db.models.functions import Now
 
 from crawl.clock import now_plus
 from crawl.models import CrawlHost
+from sources.models import CrawlTarget
+from sources.parsing.urls import host_key
 
 SLOT_WAIT_SEC = 30
 SLOT_USE_SEC = 180
@@ -24,6 +27,56 @@ LEASE_FREE = Q(lease_token__isnull=True) | Q(lease_until__lt=Now())
 SLOT_FREE = Q(slot_token__isnull=True) | Q(slot_until__lt=Now())
 PACE_FREE = Q(next_allowed_at__isnull=True) | Q(next_allowed_at__lte=Now())
 NOT_BACKING_OFF = Q(backoff_until__isnull=True) | Q(backoff_until__lte=Now())
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A host's row at one moment: seconds left of its pace and of its back-off, and whether a slot is wished for or in use."""
+
+    wait_sec: float = 0.0
+    backoff_sec: float = 0.0
+    backoff_reason: str = ""
+    slot_wanted: bool = False
+    slot_taken: bool = False
+
+
+def look(host: str) -> Seen:
+    """What the host's row says now, by the database's clock; a host nobody has asked yet is free."""
+    columns = ("next_allowed_at", "backoff_until", "backoff_reason", "slot_token", "slot_until", "slot_granted", "now")
+    row = CrawlHost.objects.filter(host=host).annotate(now=Now()).values(*columns).first()  # robots.txt stays where it is
+    if row is None:
+        return Seen()
+    now: datetime = row["now"]
+    slot = row["slot_token"] is not None and row["slot_until"] is not None and row["slot_until"] > now
+    return Seen(
+        wait_sec=seconds_until(row["next_allowed_at"], now),
+        backoff_sec=seconds_until(row["backoff_until"], now),
+        backoff_reason=row["backoff_reason"] or "",
+        slot_wanted=slot and not row["slot_granted"],
+        slot_taken=slot and row["slot_granted"],
+    )
+
+
+def longest_interval(host: str, default: float) -> float | None:
+    """The longest interval in seconds of the enabled targets that begin on the host (review of the design, 1.3).
+
+    ``default`` stands for targets without one; None: no enabled target begins there.
+    """
+    begins = Q(entry_url__icontains=host) | ((Q(entry_url__isnull=True) | Q(entry_url="")) & Q(site__base_url__icontains=host))
+    rows = CrawlTarget.objects.filter(begins, enabled=True, site__enabled=True)
+    intervals = [
+        default if interval is None else float(interval)
+        for interval, entry, base in rows.values_list("interval_sec", "entry_url", "site__base_url")
+        if _host_of(entry or base or "") == host
+    ]
+    return max(intervals, default=None)
+
+
+def _host_of(url: str) -> str | None:
+    try:
+        return host_key(url)
+    except ValueError:  # a row that says no URL: its own job tells
+        return None
 
 
 def ensure(host: str) -> None:
@@ -54,10 +107,12 @@ def reserve(host: str, token: str, seconds: float) -> bool:
     return bool(CrawlHost.objects.filter(host=host, lease_token=token).update(next_allowed_at=now_plus(seconds)))
 
 
-def wait_left(host: str) -> float:
-    """Seconds until the host may be asked by the pace that is written, 0 when it may be now."""
-    row = CrawlHost.objects.filter(host=host).annotate(now=Now()).values_list("next_allowed_at", "now").first()
-    return seconds_until(row[0], row[1]) if row else 0.0
+def postpone(host: str, seconds: float) -> None:
+    """Nobody asks the host for ``seconds``; an earlier, longer pause stays."""
+    until = now_plus(seconds)
+    CrawlHost.objects.filter(Q(next_allowed_at__isnull=True) | Q(next_allowed_at__lt=until), host=host).update(
+        next_allowed_at=until
+    )
 
 
 def seconds_until(moment: datetime | None, now: datetime) -> float:
@@ -88,10 +143,6 @@ def free_slot(host: str, token: str, pause_sec: float | None) -> None:
     CrawlHost.objects.filter(host=host, slot_token=token).update(**values)
 
 
-def slot_wanted(host: str) -> bool:
-    return CrawlHost.objects.filter(host=host, slot_token__isnull=False, slot_until__gt=Now()).exists()
-
-
 def grant_slot(host: str, token: str) -> None:
     """The lease holder lets the waiting request go first."""
     CrawlHost.objects.filter(
@@ -109,6 +160,5 @@ def back_off(host: str, seconds: float, reason: str) -> None:
 
 
 def succeeded(host: str) -> None:
-    CrawlHost.objects.filter(host=host, consecutive_failures__gt=0).update(
-        consecutive_failures=0, backoff_until=None, backoff_reason=None
-    )
+    """The host answers. A rest that was ordered meanwhile stands: the answer may be to a request from before."""
+    CrawlHost.objects.filter(host=host, consecutive_failures__gt=0).update(consecutive_failures=0)

@@ -14,14 +14,14 @@ from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models import Case, F, IntegerField, Q, Value, When
+from django.db.models import Case, F, IntegerField, Q, QuerySet, Value, When
 from django.db.models.functions import Now
 from django_q.tasks import async_task
 
 from articles.store import retried
-from crawl import hosts, runs
+from crawl import health, hosts, runs
 from crawl.clock import now_plus
-from crawl.models import CrawlJob
+from crawl.models import CrawlHost, CrawlJob, CrawlRun
 from govcrawler.crashpoints import crashpoint
 from sources.models import CrawlTarget
 from sources.parsing.urls import host_key
@@ -31,6 +31,9 @@ Status = CrawlJob.Status
 Source = CrawlJob.Source
 
 ACTIVE = (Status.QUEUED, Status.RUNNING)
+ENQUEUE_TRIES = 5
+BY_NUMBER = ""
+"""The cursor of a job whose adapter names the next page by its number alone. None after a page: the list has ended there."""
 ALONE_FROM_ATTEMPT = 2
 """A job that was claimed this often without any progress runs alone: it may be what kills its worker."""
 PRIORITY = Case(
@@ -69,6 +72,15 @@ def enqueue(
 
     An unfinished backfill of a target that keeps checkpoints hands page and cursor to the new job.
     """
+    for _ in range(ENQUEUE_TRIES):
+        job, created = _enqueue(target, source, force, scheduled_for)
+        if job is not None:
+            return job, created
+    raise RuntimeError(f"target {target.target_code}: its jobs end faster than a new one can be queued")
+
+
+def _enqueue(target: CrawlTarget, source: str, force: bool, scheduled_for: datetime | None) -> tuple[CrawlJob | None, bool]:
+    """None: the active job that was in the way ended meanwhile."""
     host = _host(target)
     page, cursor = (0, None) if force else _checkpoint(target)
     job = CrawlJob(
@@ -92,8 +104,6 @@ def enqueue(
         active = CrawlJob.objects.filter(active_key=target.target_code).first()
         if active is None and scheduled_for is not None:
             active = CrawlJob.objects.filter(target_code=target.target_code, scheduled_for=scheduled_for).first()
-        if active is None:
-            raise
         return active, False
     return job, True
 
@@ -112,25 +122,39 @@ def _checkpoint(target: CrawlTarget) -> tuple[int, str | None]:
     if target.backfill_completed_at or not target.track_checkpoint:
         return 0, None
     last = CrawlJob.objects.filter(target_code=target.target_code).exclude(status__in=ACTIVE).order_by("-enqueued_at").first()
-    # One page of overlap: rows may have moved down while nobody looked.
-    return (max(last.last_completed_page - 1, 0), last.cursor) if last else (0, None)
+    if last is None or last.cursor is None:
+        return 0, None
+    if last.cursor == BY_NUMBER:
+        return max(last.last_completed_page - 1, 0), BY_NUMBER  # one page of overlap: rows may have moved up meanwhile
+    return last.last_completed_page, last.cursor  # a cursor names one page, so there is no going back by one
 
 
-def claim(*, exclude_hosts: set[str] = frozenset(), alone: bool = True, job_id: str | None = None) -> Lease | None:  # type: ignore[assignment]
+def due() -> QuerySet[CrawlJob]:
+    """Jobs that may start now, by the database's clock."""
+    return CrawlJob.objects.filter(Q(not_before__isnull=True) | Q(not_before__lte=Now()), status=Status.QUEUED)
+
+
+def claim(*, alone: bool = True, job_id: str | None = None) -> Lease | None:
     """The next job whose host is free, claimed with its host; None when there is none to run now.
 
-    ``alone`` False leaves out jobs that must run alone. Attempts are raised here, before the work (fault-model P4).
+    ``alone`` False leaves out jobs that must run alone. Attempts are raised here, before the work (fault-model P4). A job whose
+    host rests gets that time and reason as its own.
     """
-    due = CrawlJob.objects.filter(Q(not_before__isnull=True) | Q(not_before__lte=Now()), status=Status.QUEUED)
+    found = due().exclude(host__in=CrawlHost.objects.exclude(hosts.LEASE_FREE).values("host"))
     if job_id:
-        due = due.filter(job_id=job_id)
+        found = found.filter(job_id=job_id)
     if not alone:
-        due = due.filter(attempt_count__lt=ALONE_FROM_ATTEMPT)
-    for job in due.exclude(host__in=exclude_hosts).order_by(PRIORITY, "enqueued_at")[:200]:
+        found = found.filter(attempt_count__lt=ALONE_FROM_ATTEMPT)
+    for job in found.order_by(PRIORITY, "enqueued_at")[:200]:
         lease = retried(lambda candidate=job: _claim(candidate))  # type: ignore[misc]
         if lease:
             crashpoint("job.after_claim")
             return lease
+        resting = hosts.look(job.host)
+        if resting.backoff_sec:
+            due().filter(job_id=job.job_id).update(
+                not_before=now_plus(resting.backoff_sec), wait_reason=resting.backoff_reason[:200]
+            )
     return None
 
 
@@ -139,14 +163,18 @@ def _claim(job: CrawlJob) -> Lease | None:
     with transaction.atomic():
         if not hosts.lease(job.host, token, job.job_id):
             return None
-        changed = CrawlJob.objects.filter(job_id=job.job_id, status=Status.QUEUED).update(
-            status=Status.RUNNING,
-            lease_token=token,
-            heartbeat_at=Now(),
-            attempt_count=F("attempt_count") + 1,
-            started_at=Case(When(started_at__isnull=True, then=Now()), default=F("started_at")),
-            not_before=None,
-            wait_reason=None,
+        changed = (
+            due()
+            .filter(job_id=job.job_id)
+            .update(
+                status=Status.RUNNING,
+                lease_token=token,
+                heartbeat_at=Now(),
+                attempt_count=F("attempt_count") + 1,
+                started_at=Case(When(started_at__isnull=True, then=Now()), default=F("started_at")),
+                not_before=None,
+                wait_reason=None,
+            )
         )
         if not changed:
             hosts.release(job.host, token)
@@ -180,8 +208,17 @@ def progress(lease: Lease, *, current_page: int) -> None:
 
 
 def page_done(lease: Lease, page: int, cursor: str | None) -> None:
-    """The page is complete: the safe place to go on from. Progress clears the count of attempts."""
+    """The page is complete: the safe place to go on from. Progress clears the count of attempts.
+
+    ``cursor`` names the next page; None: there is none.
+    """
     _fenced(lease, last_completed_page=page, current_page=page, cursor=cursor, attempt_count=0, heartbeat_at=Now())
+    lease.job.attempt_count = 0
+
+
+def next_by_number(lease: Lease) -> None:
+    """There is a next page though the adapter gave no cursor for it: it is asked for by number."""
+    _fenced(lease, cursor=BY_NUMBER)
 
 
 def release(lease: Lease, *, wait_sec: float = 0, reason: str = "", counts: bool = False) -> None:
@@ -223,12 +260,13 @@ def cancel(job_id: str) -> str:
     Raises CrawlJob.DoesNotExist.
     """
     job = CrawlJob.objects.get(job_id=job_id)
-    canceled = CrawlJob.objects.filter(job_id=job_id, status=Status.QUEUED).update(
-        status=Status.CANCELED, stop_requested=True, finished_at=Now(), active_key=None
-    )
-    if canceled:
-        runs.close_left_open(job_id, "canceled", "canceled while it waited")
-        return str(Status.CANCELED)
+    with transaction.atomic():
+        canceled = CrawlJob.objects.filter(job_id=job_id, status=Status.QUEUED).update(
+            status=Status.CANCELED, stop_requested=True, finished_at=Now(), active_key=None, wait_reason=None
+        )
+        if canceled:
+            runs.close_left_open(job_id, "canceled", "canceled while it waited")
+            return str(Status.CANCELED)
     if CrawlJob.objects.filter(job_id=job_id, status=Status.RUNNING).update(stop_requested=True):
         return "stopping"
     job.refresh_from_db()
@@ -240,20 +278,35 @@ def recover() -> list[str]:
 
     Says what was done, one line a job. Their hosts become free, their runs are closed as failed.
     """
-    long_ago = now_plus(-settings.CRAWL["lease_seconds"])
-    silent = CrawlJob.objects.filter(Q(heartbeat_at__isnull=True) | Q(heartbeat_at__lt=long_ago), status=Status.RUNNING)
-    done = []
-    for job in silent:
-        poison = job.attempt_count >= settings.CRAWL["max_attempts"]
-        with transaction.atomic():
-            still = silent.filter(job_id=job.job_id, lease_token=job.lease_token)
-            if not still.update(**(_poisoned(job) if poison else _requeued(job))):
-                continue
-            if job.lease_token:
-                hosts.release(job.host, job.lease_token)
-            runs.close_left_open(job.job_id, "failed", "the worker died or hung")
-        done.append(f"{job.job_id} {job.target_code}: " + ("failed (POISON)" if poison else "queued again"))
-    return done
+    return [line for job in list(_silent()) if (line := retried(lambda lost=job: _recover(lost)))]  # type: ignore[misc]
+
+
+def _silent() -> QuerySet[CrawlJob]:
+    late = Q(heartbeat_at__isnull=True) | Q(heartbeat_at__lt=now_plus(-settings.CRAWL["lease_seconds"]))
+    return CrawlJob.objects.filter(late, status=Status.RUNNING)
+
+
+def _recover(job: CrawlJob) -> str | None:
+    """What was done; None when its worker was heard of again, or another sweeper was faster."""
+    if job.stop_requested:
+        said, values = "canceled", _canceled()
+    elif job.attempt_count >= settings.CRAWL["max_attempts"]:
+        said, values = "failed (POISON)", _poisoned(job)
+    else:
+        said, values = "queued again", _requeued()
+    with transaction.atomic():
+        if not _silent().filter(job_id=job.job_id, lease_token=job.lease_token).update(**values):
+            return None
+        if job.lease_token:
+            hosts.release(job.host, job.lease_token)
+        runs.close_left_open(job.job_id, "failed", "the worker died or hung")
+        for target_id in CrawlRun.objects.filter(job_id=job.job_id, target__isnull=False).values_list("target", flat=True)[:1]:
+            health.project(target_id)
+    return f"{job.job_id} {job.target_code}: {said}"
+
+
+def _canceled() -> dict[str, Any]:
+    return {"status": Status.CANCELED, "finished_at": Now(), "active_key": None, "lease_token": None}
 
 
 def _poisoned(job: CrawlJob) -> dict[str, Any]:
@@ -261,9 +314,7 @@ def _poisoned(job: CrawlJob) -> dict[str, Any]:
     return {"status": Status.FAILED, "error_msg": message, "finished_at": Now(), "active_key": None, "lease_token": None}
 
 
-def _requeued(job: CrawlJob) -> dict[str, Any]:
-    if job.stop_requested:
-        return {"status": Status.CANCELED, "finished_at": Now(), "active_key": None, "lease_token": None}
+def _requeued() -> dict[str, Any]:
     return {
         "status": Status.QUEUED,
         "lease_token": None,

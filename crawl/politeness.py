@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
-from datetime import datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from typing import Protocol
 from zoneinfo import ZoneInfo
 
@@ -30,6 +30,11 @@ class Wait:
 
     seconds: float
     reason: str
+
+
+def day_of(now: datetime) -> date:
+    """The day that an aware moment counts for: that of Asia/Shanghai."""
+    return now.astimezone(CHINA).date()
 
 
 def admission(site: SiteLimits, now: datetime, requests_today: int) -> Wait | None:
@@ -59,7 +64,7 @@ def _outside_window(site: SiteLimits, local: datetime) -> datetime | None:
     inside = start <= clock < end if start < end else clock >= start or clock < end
     if inside:
         return None
-    opens = local.replace(hour=start.hour, minute=start.minute, second=start.second, microsecond=0)
+    opens = datetime.combine(local.date(), start, CHINA)
     return opens if opens > local else opens + timedelta(days=1)
 
 

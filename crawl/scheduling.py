@@ -9,6 +9,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from articles.store import retried
 from crawl import jobs
 from crawl.models import CrawlJob
 from sources import schedules
@@ -25,19 +26,26 @@ def enqueue_due(now: datetime | None = None) -> list[CrawlJob]:
     """
     now = now or timezone.now()
     due = CrawlTarget.objects.filter(Q(next_due_at__lte=now), enabled=True, site__enabled=True).select_related("site")
-    made = []
-    for target in due.order_by("next_due_at"):
-        cron = schedules.effective_cron(target, target.site)
+    made = [retried(lambda planned=target: _enqueue(planned, now)) for target in due.order_by("next_due_at")]  # type: ignore[misc]
+    return [job for job in made if job is not None]
+
+
+def _enqueue(target: CrawlTarget, now: datetime) -> CrawlJob | None:
+    """The job, when this tick is the one that made it. A cron that cannot be read takes its target, and no other, off the plan
+    until it is corrected."""
+    following = None
+    cron = schedules.effective_cron(target, target.site)
+    try:
         following = schedules.next_due(cron, now) if cron else None
-        with transaction.atomic():
-            moved = CrawlTarget.objects.filter(pk=target.pk, next_due_at=target.next_due_at).update(next_due_at=following)
-            if not moved or not cron:
-                continue
-            try:
-                job, created = jobs.enqueue(target, source=CrawlJob.Source.SCHEDULE, scheduled_for=target.next_due_at)
-            except jobs.TargetNotReady as error:
-                log.warning("due target is not crawled: %s", error)
-                continue
-        if created:
-            made.append(job)
-    return made
+    except ValueError as error:
+        log.error("target is taken off the plan: %s", error, extra={"data": {"target": target.target_code}})
+    with transaction.atomic():
+        moved = CrawlTarget.objects.filter(pk=target.pk, next_due_at=target.next_due_at).update(next_due_at=following)
+        if not moved or following is None:
+            return None
+        try:
+            job, created = jobs.enqueue(target, source=CrawlJob.Source.SCHEDULE, scheduled_for=target.next_due_at)
+        except jobs.TargetNotReady as error:
+            log.warning("due target is not crawled: %s", error, extra={"data": {"target": target.target_code}})
+            return None
+    return job if created else None

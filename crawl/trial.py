@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import threading
 
 from crawl import hosts, jobs
@@ -28,6 +29,9 @@ class TrialTurn(Turn):
     def check_stop(self) -> None:
         return
 
+    def _log(self, url: str, status: int | None, error: FetchError | None) -> None:
+        return
+
 
 def sample(target: CrawlTarget) -> list[tuple[str, str]]:
     """Name and value of each field of the target's sample article. Raises TrialFailed, adapters.UnknownAdapter, InvalidParams,
@@ -38,7 +42,7 @@ def sample(target: CrawlTarget) -> list[tuple[str, str]]:
     adapter = adapter_for(target)
     ref = ArticleRef(url=target.sample_article_url)
     host = host_key(ref.url)
-    lease = jobs.Lease(CrawlJob(job_id="trial", host=host), "trial-" + target.target_code[:26])
+    lease = jobs.Lease(CrawlJob(job_id="trial", host=host), secrets.token_hex(16))
     if not hosts.lease(host, lease.token, "trial"):
         raise TrialFailed(f"host {host} is busy or backed off from: try again later")
     try:
@@ -50,6 +54,8 @@ def sample(target: CrawlTarget) -> list[tuple[str, str]]:
                 turn.close()
     except (FetchError, ParseError, TurnOver) as error:
         raise TrialFailed(str(error)) from error
+    except jobs.LeaseLost as error:
+        raise TrialFailed(f"the lease of {host} ran out before the sample was read: try again") from error
     finally:
         hosts.release(host, lease.token)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from datetime import UTC, datetime
 
 from django.conf import settings
 from django.db.models import F
@@ -21,7 +20,7 @@ from crawl.clock import now_plus
 from crawl.errors import ErrorClass, FetchError
 from crawl.fetching.http import HttpFetcher, Limits
 from crawl.fetching.robots import RobotsPolicy, RobotsState, robots_url
-from crawl.models import CrawlHost, CrawlSiteDay
+from crawl.models import CrawlHost, CrawlLog, CrawlSiteDay
 from sources.adapters.base import Request
 from sources.models import CrawlTarget
 from sources.parsing.urls import host_key
@@ -30,7 +29,9 @@ LONGEST_WAIT_SEC = 20
 """A longer wait ends the job's turn: its host and thread serve another job meanwhile."""
 ROBOTS_TTL_SEC = 86_400
 UNREACHABLE_TTL_SEC = 600
+BUSY_SEC = 5.0
 SYNC_SEC = 1.0
+POLL_SEC = 0.05
 
 
 class Stopped(Exception):
@@ -51,11 +52,31 @@ class TurnOver(Exception):
         self.counts = counts
 
 
+class HostRests(FetchError):
+    """A host that is not the job's own is backed off from: what lies there is tried later, the job goes on."""
+
+    def __init__(self, host: str, seen: hosts.Seen) -> None:
+        super().__init__(ErrorClass.TIMEOUT, f"{host} rests for {seen.backoff_sec:.0f} s: {seen.backoff_reason}")
+
+
+class SliceOver(Exception):
+    """The slice's time is up: no further request starts, the job goes on in the next slice."""
+
+
 class Turn:
-    """One job's use of the network. Not shared between threads; ``stop`` is the worker's stop event."""
+    """One job's use of the network. Not shared between threads; ``stop`` is the worker's stop event.
+
+    ``deadline``: no request starts later than this, in seconds of ``time.monotonic``; None for no end.
+    """
 
     def __init__(
-        self, lease: jobs.Lease, target: CrawlTarget, fetcher: HttpFetcher, robots_limits: Limits, stop: threading.Event
+        self,
+        lease: jobs.Lease,
+        target: CrawlTarget,
+        fetcher: HttpFetcher,
+        robots_limits: Limits,
+        stop: threading.Event,
+        deadline: float | None = None,
     ) -> None:
         self.lease = lease
         self.target = target
@@ -63,131 +84,169 @@ class Turn:
         self.fetcher = fetcher
         self.robots_limits = robots_limits
         self.stop = stop
+        self.deadline = deadline
         self.host = lease.job.host
         self.agent = settings.CRAWL["user_agent"]
         self.requests = 0
         self.hop_at = time.monotonic()
-        self._next_at = time.monotonic() + hosts.wait_left(self.host)
+        self._floor_at = time.monotonic() + hosts.look(self.host).wait_sec  # what others' requests ask of us
+        self._ended_at: float | None = None  # end of our last request to our own host
+        self._granted = False  # somebody else's request may be out on our host
         self._synced_at = 0.0
         self._robots: dict[str, RobotsPolicy] = {}
-        self._hop: tuple[str, float, str | None] | None = None  # host, pause after it, slot token of a foreign host
+        self._intervals: dict[str, float] = {}
+        self._hop: tuple[str, str | None] | None = None  # host in flight, slot token when it is not our own
         self._unsaved_requests = 0
 
     def before_hop(self, url: str) -> None:
-        """Waits until ``url`` may be asked. Raises Stopped, TurnOver, jobs.LeaseLost, FetchError(ROBOTS)."""
+        """Waits until ``url`` may be asked. Raises Stopped, SliceOver, TurnOver, jobs.LeaseLost, FetchError."""
         self.after_hop()
         policy = self._policy(url) if self.site.respect_robots else RobotsPolicy(404, "")
         if policy.state is RobotsState.DISALLOW_ALL:
-            raise TurnOver(
-                UNREACHABLE_TTL_SEC,
-                f"robots.txt of {host_key(url)} cannot be read (status {policy.status}): waits",
-                counts=True,
-            )
+            raise self._without_robots(url, policy)
         if not policy.allows(url, self.agent):
             raise FetchError(ErrorClass.ROBOTS, "robots.txt forbids this URL", url=url)
-        self._take_turn(url, policy.crawl_delay(self.agent))
+        self._take_turn(host_key(url))
 
     def after_hop(self) -> None:
         """The request in flight has ended: the host's pause begins, a foreign host's slot is free again."""
         if self._hop is None:
             return
-        host, pause, slot = self._hop
+        host, slot = self._hop
         self._hop = None
         if slot is None:
-            self._next_at = time.monotonic() + pause
+            self._ended_at = time.monotonic()
         else:
-            hosts.free_slot(host, slot, pause)
+            hosts.free_slot(host, slot, self._pause(host))
 
     def close(self) -> None:
-        """Ends the turn: what is owed to the host is written down."""
+        """Ends the turn: what is owed to the host is written down. To be called while the lease is still held."""
         self.after_hop()
-        left = self._next_at - time.monotonic()
-        hosts.reserve(self.host, self.lease.token, max(left, 0.0))
+        left = max(self._next_at(self._pause(self.host)) - time.monotonic(), 0.0)
+        if self._granted:
+            hosts.postpone(self.host, left)  # the other request writes its own pause, which must stand
+        else:
+            hosts.reserve(self.host, self.lease.token, left)
         self._save_requests()
 
     def check_stop(self) -> None:
-        """Raises Stopped or jobs.LeaseLost."""
+        """Raises Stopped, SliceOver or jobs.LeaseLost."""
         if jobs.stop_wanted(self.lease):
             raise Stopped(canceled=True)
         if self.stop.is_set():
             raise Stopped(canceled=False)
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            raise SliceOver
 
-    def _take_turn(self, url: str, crawl_delay: float) -> None:
+    def _take_turn(self, host: str) -> None:
         self.check_stop()
-        self._admit()
-        host = host_key(url)
-        pause = politeness.pause(*self._interval(), crawl_delay)
+        self._admit(self._requests_today())
+        slot = None
         if host == self.host:
-            self._own_turn(pause)
-            self._hop = (host, pause, None)
+            self._own_turn()
         else:
-            self._hop = (host, pause, self._foreign_slot(host))
-        self._count()
+            slot = self._foreign_slot(host)
+        try:
+            self._count()
+        except TurnOver:
+            if slot:
+                hosts.free_slot(host, slot, None)
+            raise
+        self._hop = (host, slot)
         self.hop_at = time.monotonic()
 
-    def _interval(self) -> tuple[float, float]:
-        interval, jitter = self.target.interval_sec, self.target.interval_jitter_sec
-        defaults = settings.CRAWL
-        return (
-            float(defaults["interval_sec"] if interval is None else interval),
-            float(defaults["interval_jitter_sec"] if jitter is None else jitter),
-        )
-
-    def _admit(self) -> None:
-        capped = self.site.daily_max_requests is not None
-        wait = politeness.admission(self.site, timezone.now(), self._requests_today() if capped else 0)
+    def _admit(self, requests: int) -> None:
+        wait = politeness.admission(self.site, timezone.now(), requests)
         if wait:
             raise TurnOver(wait.seconds, wait.reason)
 
-    def _own_turn(self, pause: float) -> None:
-        self._sync(pause)
-        while (left := self._next_at - time.monotonic()) > 0:
-            if left > LONGEST_WAIT_SEC:
-                raise TurnOver(left, f"the next request to {self.host} is due in {left:.0f} s")
+    def _pause(self, host: str) -> float:
+        """Seconds between the end of a request to the host and the next: the longest interval of the host's targets (of the
+        asking target where none begins there), Crawl-delay, jitter."""
+        defaults, target = settings.CRAWL, self.target
+        if host not in self._intervals:
+            asked = float(defaults["interval_sec"] if target.interval_sec is None else target.interval_sec)
+            longest = hosts.longest_interval(host, float(defaults["interval_sec"]))
+            self._intervals[host] = asked if longest is None else longest
+        jitter = defaults["interval_jitter_sec"] if target.interval_jitter_sec is None else target.interval_jitter_sec
+        policy = self._robots.get(host)
+        return politeness.pause(self._intervals[host], float(jitter), policy.crawl_delay(self.agent) if policy else None)
+
+    def _next_at(self, pause: float) -> float:
+        return self._floor_at if self._ended_at is None else max(self._floor_at, self._ended_at + pause)
+
+    def _own_turn(self) -> None:
+        """Our own host: waits for its pace, lets one waiting request of somebody else go first, and writes the pace ahead."""
+        pause, granted = self._pause(self.host), False
+        while True:
+            self._wait_for_pace(pause)
+            seen = self._look()
+            if seen.backoff_sec:
+                raise TurnOver(seen.backoff_sec, seen.backoff_reason)
+            if seen.slot_taken:
+                self.stop.wait(POLL_SEC)
+                self.check_stop()
+            elif seen.slot_wanted and not granted:
+                granted = self._granted = True
+                hosts.grant_slot(self.host, self.lease.token)
+            elif self._next_at(pause) <= time.monotonic():
+                break
+        self._write_ahead(pause)
+
+    def _wait_for_pace(self, pause: float) -> None:
+        left = self._next_at(pause) - time.monotonic()
+        if left > LONGEST_WAIT_SEC:
+            raise TurnOver(left, f"the next request to {self.host} is due in {left:.0f} s")
+        while (left := self._next_at(pause) - time.monotonic()) > 0:
             self.stop.wait(min(left, 0.5))
             self.check_stop()
 
-    def _sync(self, pause: float) -> None:
-        """At most once a second: lets a waiting request of somebody else go first, and writes the pace ahead."""
+    def _look(self) -> hosts.Seen:
+        """Our host's row. When somebody else's request has just ended there, the pause it wrote counts for us too."""
+        seen = hosts.look(self.host)
+        if self._granted and not seen.slot_taken:
+            self._floor_at = max(self._floor_at, time.monotonic() + seen.wait_sec)
+        self._granted = seen.slot_taken
+        return seen
+
+    def _write_ahead(self, pause: float) -> None:
+        """At most once a second: the pace as it will be, so that it outlives us. Raises jobs.LeaseLost."""
         now = time.monotonic()
         if now - self._synced_at < SYNC_SEC:
             return
         self._synced_at = now
-        self._let_others()
-        ahead = max(self._next_at - time.monotonic(), 0.0) + pause + SYNC_SEC
-        if not hosts.reserve(self.host, self.lease.token, ahead):
+        if not hosts.reserve(self.host, self.lease.token, pause + SYNC_SEC):
             raise jobs.LeaseLost(self.lease.job.job_id)
 
-    def _let_others(self) -> None:
-        granted = False
-        while hosts.slot_wanted(self.host):
-            if not granted:
-                self.stop.wait(max(self._next_at - time.monotonic(), 0.0))
-                hosts.grant_slot(self.host, self.lease.token)
-                granted = True
-            self.stop.wait(0.05)
-            self.check_stop()
-        if granted:
-            self._next_at = max(self._next_at, time.monotonic() + hosts.wait_left(self.host))
-
     def _foreign_slot(self, host: str) -> str:
-        """The request slot of a host that is not the job's own. Raises TurnOver when it is not to be had for now."""
-        token = secrets.token_hex(16)
+        """The request slot of a host that is not the job's own. While we wait for it, our own host is open to others, so two
+        jobs that want each other's host do not block each other. Raises TurnOver when it is not to be had for now, HostRests.
+        """
+        token, taken = secrets.token_hex(16), False
         deadline = time.monotonic() + LONGEST_WAIT_SEC
         try:
-            while True:
+            while not taken:
+                seen = hosts.look(host)
+                if seen.backoff_sec:
+                    raise HostRests(host, seen)
+                if seen.wait_sec > LONGEST_WAIT_SEC or time.monotonic() > deadline:
+                    raise TurnOver(max(seen.wait_sec, BUSY_SEC), f"waits for a request slot of {host}, which is in use")
                 hosts.ask_slot(host, token)
-                if hosts.take_slot(host, token):
-                    return token
-                if time.monotonic() > deadline:
-                    raise TurnOver(LONGEST_WAIT_SEC, f"host {host} is busy or backed off from: waits for a request slot")
-                if hosts.slot_wanted(self.host):
-                    hosts.grant_slot(self.host, self.lease.token)
-                self.stop.wait(0.1)
-                self.check_stop()
-        except BaseException:
-            hosts.free_slot(host, token, None)
-            raise
+                taken = hosts.take_slot(host, token)
+                if not taken:
+                    self._offer_own_host()
+                    self.stop.wait(POLL_SEC)
+                    self.check_stop()
+        finally:
+            if not taken:
+                hosts.free_slot(host, token, None)
+        return token
+
+    def _offer_own_host(self) -> None:
+        seen = self._look()
+        if seen.slot_wanted and self._next_at(self._pause(self.host)) <= time.monotonic():
+            hosts.grant_slot(self.host, self.lease.token)
+            self._granted = True
 
     def _policy(self, url: str) -> RobotsPolicy:
         host = host_key(url)
@@ -205,38 +264,82 @@ class Turn:
         return None if policy.state is RobotsState.DISALLOW_ALL and age > UNREACHABLE_TTL_SEC else policy
 
     def _fetch_policy(self, url: str, host: str) -> RobotsPolicy:
+        request, error = Request(robots_url(url)), None
         try:
-            fetched = self.fetcher.fetch(Request(robots_url(url)), before_hop=self._robots_hop, limits=self.robots_limits)
+            fetched = self.fetcher.fetch(request, before_hop=self._robots_hop, limits=self.robots_limits)
             policy = RobotsPolicy.from_fetch(fetched.response.status, fetched.response.body)
-        except FetchError as error:
-            policy = RobotsPolicy.from_error(error)
-        finally:
-            self.after_hop()
+        except HostRests:
+            raise
+        except FetchError as caught:
+            if caught.error_class is ErrorClass.BLOCKED_ADDRESS and not caught.chain:
+                self.after_hop()
+                raise  # the host itself is out of bounds: no robots.txt will ever come
+            policy, error = RobotsPolicy.from_error(caught), caught
+        self._robots[host] = policy  # its Crawl-delay counts from this very request on
+        self.after_hop()
         hosts.ensure(host)
         CrawlHost.objects.filter(host=host).update(
             robots_status=policy.status, robots_body=policy.text, robots_fetched_at=Now()
         )
+        if host != self.host:
+            hosts.postpone(host, policy.crawl_delay(self.agent))
+        if error and error.error_class is ErrorClass.RATE_LIMITED:
+            self._let_rest(host, error)
+        self._log(request.url, policy.status, error)
         return policy
 
     def _robots_hop(self, url: str) -> None:
         self.after_hop()
-        self._take_turn(url, 0.0)
+        self._take_turn(host_key(url))
+
+    def _let_rest(self, host: str, error: FetchError) -> None:
+        shortest = self.site.backoff_min_sec or settings.CRAWL["backoff_min_sec"]
+        longest = self.site.backoff_max_sec or settings.CRAWL["backoff_max_sec"]
+        hosts.back_off(host, politeness.retry_after(error.retry_after, 0, shortest, longest), f"robots.txt: {error}")
+
+    def _without_robots(self, url: str, policy: RobotsPolicy) -> Exception:
+        """No robots.txt, no request (fault-model H16). The job waits for its own host; what lies elsewhere is tried later."""
+        host = host_key(url)
+        told = f"status {policy.status}" if policy.status else "no answer"
+        reason = f"robots.txt of {host} cannot be read ({told})"
+        if host != self.host:
+            return FetchError(ErrorClass.CONNECT, reason, url=url)
+        return TurnOver(max(UNREACHABLE_TTL_SEC, hosts.look(host).backoff_sec), f"{reason}: waits", counts=True)
+
+    def _log(self, url: str, status: int | None, error: FetchError | None) -> None:
+        CrawlLog.objects.create(
+            site_id=self.target.site_id,
+            target_id=self.target.pk,
+            article_url=url,
+            strategy="httpx",
+            http_status=status,
+            duration_ms=round((time.monotonic() - self.hop_at) * 1000),
+            success=error is None,
+            error_msg=str(error) if error else None,
+        )
 
     def _requests_today(self) -> int:
-        self._save_requests()
-        day = datetime.now(UTC).astimezone(politeness.CHINA).date()
-        return CrawlSiteDay.objects.filter(site=self.site, day=day).values_list("requests", flat=True).first() or 0
+        if self.site.daily_max_requests is None:
+            return 0
+        days = CrawlSiteDay.objects.filter(site=self.site, day=politeness.day_of(timezone.now()))
+        return days.values_list("requests", flat=True).first() or 0
 
     def _count(self) -> None:
+        """Counts the request that now goes out. With a cap the count is taken from the day's row first, so that neither a
+        crash nor a second worker can exceed it (fault-model N4). Raises TurnOver."""
+        self._admit(0)  # the window may have closed while we waited
+        cap, day = self.site.daily_max_requests, politeness.day_of(timezone.now())
+        if cap is None:
+            self._unsaved_requests += 1
+        else:
+            row, _ = CrawlSiteDay.objects.get_or_create(site=self.site, day=day)
+            if not CrawlSiteDay.objects.filter(pk=row.pk, requests__lt=cap).update(requests=F("requests") + 1):
+                self._admit(cap)
         self.requests += 1
-        self._unsaved_requests += 1
-        if self.site.daily_max_requests is not None:
-            self._save_requests()  # a lost counter would be requests too many (fault-model N4)
 
     def _save_requests(self) -> None:
         if not self._unsaved_requests:
             return
-        day = datetime.now(UTC).astimezone(politeness.CHINA).date()
-        row, _ = CrawlSiteDay.objects.get_or_create(site=self.site, day=day)
+        row, _ = CrawlSiteDay.objects.get_or_create(site=self.site, day=politeness.day_of(timezone.now()))
         CrawlSiteDay.objects.filter(pk=row.pk).update(requests=F("requests") + self._unsaved_requests)
         self._unsaved_requests = 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,9 +13,10 @@ from typing import Literal
 from django.conf import settings
 from django.db import OperationalError
 from django.utils import timezone
-from pydantic import ValidationError
 
+from articles import store as articles_store
 from articles.content_store import StorageFull, open_store
+from articles.models import Article
 from crawl import failures, health, jobs, replay, runs
 from crawl.archive import Archive
 from crawl.crawling import Crawl
@@ -25,10 +25,10 @@ from crawl.fetching.address_guard import AllowList
 from crawl.fetching.http import FetchSettings, HttpFetcher
 from crawl.models import CrawlJob, CrawlRun
 from crawl.pipeline import collect, crawl_page
-from crawl.turns import Stopped, Turn, TurnOver
+from crawl.turns import SliceOver, Stopped, Turn, TurnOver
 from govcrawler.crashpoints import crashpoint
 from sources.adapters import UnknownAdapter
-from sources.adapters.base import ParseError, ParseProblem
+from sources.adapters.base import ListPage, ParseError, ParseProblem
 from sources.models import CrawlTarget
 from sources.reading import adapter_for
 
@@ -42,14 +42,10 @@ End = Literal["done", "failed", "canceled", "waits", "stopped", "lost"]
 
 @dataclass(frozen=True)
 class Bounds:
-    """How far a job may go in this slice: seconds of ``time.monotonic``, pages (None: to the end)."""
+    """How far a job may go in this slice: no request after ``deadline`` (seconds of ``time.monotonic``), pages (None: all)."""
 
     deadline: float | None = None
     max_pages: int | None = None
-
-
-class SliceOver(Exception):
-    """The slice's time is up between two pages; the job goes on in the next one."""
 
 
 def fetch_settings() -> FetchSettings:
@@ -77,17 +73,15 @@ def run_job(
         jobs.finish(lease, CrawlJob.Status.FAILED, error=f"{ErrorClass.CONFIG}: target {job.target_code} no longer exists")
         return "failed"
     receipt = runs.open_run(job, target)
-    turn = Turn(lease, target, fetcher, fetch_settings().robots_limits, stop)
+    turn = Turn(lease, target, fetcher, fetch_settings().robots_limits, stop, bounds.deadline)
     try:
         crawl = _assemble(lease, target, turn, fetcher, receipt, report)
         return _until_end(crawl, bounds)
-    except (UnknownAdapter, ValidationError, ValueError) as error:
+    except (UnknownAdapter, ValueError) as error:  # its parameters, or a list page that it cannot name
         return _finish(lease, receipt, "failed", f"{ErrorClass.CONFIG}: {error}")
     except jobs.LeaseLost:
         log.warning("lease lost", extra={"data": {"job": job.job_id}})
         return "lost"
-    finally:
-        turn.close()
 
 
 def _assemble(
@@ -115,11 +109,7 @@ def _assemble(
 def _until_end(crawl: Crawl, bounds: Bounds) -> End:
     lease, receipt = crawl.lease, crawl.receipt
     try:
-        try:
-            _pages(crawl, bounds)
-        finally:
-            # Whatever ended the pages: what was fetched is saved, so the next slice finds it known.
-            _save_what_is_left(crawl)
+        _pages_saved(crawl, bounds)
     except SliceOver:
         jobs.release(lease)
         return "stopped"
@@ -145,38 +135,64 @@ def _until_end(crawl: Crawl, bounds: Bounds) -> End:
     return _finish(lease, receipt, "done", None, crawl)
 
 
-def _save_what_is_left(crawl: Crawl) -> None:
-    with suppress(OperationalError):  # said by whoever meets the database next; the archive has the bytes
-        crawl.flush()
-        crawl.receipt.save()
+def _pages_saved(crawl: Crawl, bounds: Bounds) -> None:
+    """The pages; whatever ends them, what was fetched is saved and the host's pace written while the host is still ours."""
+    ours = True
+    try:
+        _pages(crawl, bounds)
+    except jobs.LeaseLost:
+        ours = False  # a late worker writes nothing more (fault-model N6)
+        raise
+    finally:
+        with suppress(OperationalError):  # said by whoever meets the database next; the archive has the bytes
+            if ours:
+                crawl.flush()
+                crawl.receipt.save()
+            crawl.turn.close()
 
 
 def _pages(crawl: Crawl, bounds: Bounds) -> None:
-    """From the checkpoint to the end of the list, to the first page of known rows (only after a full pass), or to the bound."""
-    job, target = crawl.lease.job, crawl.target
+    """From the checkpoint to the end of the list, to the first page of rows known for long, or to the bound."""
+    job = crawl.lease.job
     page, cursor = job.last_completed_page + 1, job.cursor
     if job.last_completed_page == 0:
         _retry_failed(crawl)
+    elif cursor is None:
+        return _complete(crawl)  # the last page was done, and then the worker died
     seen: set[str] = set()
     before: list[str] = []
     first = page
-    while page - first < PAGES_AT_MOST:
-        if bounds.deadline is not None and time.monotonic() > bounds.deadline:
-            raise SliceOver
-        result = crawl_page(crawl, page, cursor, seen)
-        rows = [ref.url for ref in result.listing.refs]
+    while page <= PAGES_AT_MOST:
+        result = crawl_page(crawl, page, cursor or None, seen)
+        listing, rows = result.listing, [ref.url for ref in result.listing.refs]
         if rows and rows == before:
             crawl.receipt.warn(f"page {page} repeats page {page - 1}: the list ends here")
-            break
-        before = rows
-        if result.all_known and target.backfill_completed_at and not crawl.force:
-            return
-        if not result.listing.has_more:
-            break
+            return _complete(crawl)
+        if not listing.has_more or (result.all_known and not crawl.force and _known_for_long(crawl, listing)):
+            return _complete(crawl)
+        if listing.next_cursor is None:
+            jobs.next_by_number(crawl.lease)
         if bounds.max_pages is not None and page - first + 1 >= bounds.max_pages:
-            return
-        page, cursor = page + 1, result.listing.next_cursor
-    CrawlTarget.objects.filter(pk=target.pk, backfill_completed_at__isnull=True).update(backfill_completed_at=timezone.now())
+            return None
+        page, cursor, before = page + 1, listing.next_cursor, rows
+    crawl.receipt.warn(f"the list goes on after page {PAGES_AT_MOST}: the rest is not crawled")
+    return None
+
+
+def _known_for_long(crawl: Crawl, listing: ListPage) -> bool:
+    """Whether the page's rows were stored before the last complete pass ended. Rows of a run that was cut off are younger:
+    below them may be a hole, which only going on closes (invariant 6)."""
+    passed = crawl.target.backfill_completed_at
+    if passed is None:
+        return False
+    moving = [ref for ref in listing.refs if not ref.pinned and not ref.skip]
+    ids = articles_store.known(crawl.target.site_id, moving).values()
+    return not Article.objects.filter(pk__in=ids, created_at__gt=passed).exists()
+
+
+def _complete(crawl: Crawl) -> None:
+    """A pass is through: whatever the list holds is stored or listed as failed."""
+    CrawlTarget.objects.filter(pk=crawl.target.pk).update(backfill_completed_at=timezone.now())
 
 
 def _retry_failed(crawl: Crawl) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import threading
 import time
@@ -9,7 +10,7 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
-from django.db import connection, transaction
+from django.db import OperationalError, close_old_connections, connection, transaction
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -24,6 +25,8 @@ from crawl.work import Bounds, fetch_settings, run_job
 from govcrawler.audit.record import record
 from sources.adapters import InvalidParams, UnknownAdapter
 from sources.models import CrawlTarget
+
+log = logging.getLogger(__name__)
 
 
 class Command(BaseCommand):
@@ -65,12 +68,15 @@ class Command(BaseCommand):
                     record(action="target.run", resource_type="crawl_target", resource_id=target.target_code, path="crawl")
         except jobs.TargetNotReady as error:
             raise CommandError(str(error), returncode=2) from error
+        if options["force"] and not job.force:
+            raise CommandError(f"job {job.job_id} is {job.status} already, without --force: cancel it first", returncode=2)
         lease = jobs.claim(job_id=job.job_id)
         if lease is None:
             job.refresh_from_db()
-            raise CommandError(f"job {job.job_id} is {job.status}: {job.wait_reason or 'its host is busy with another job'}")
+            why = "a worker is on it" if job.status == CrawlJob.Status.RUNNING else "its host is busy with another job"
+            raise CommandError(f"job {job.job_id} is {job.status}: {job.wait_reason or why}")
         stop = threading.Event()
-        previous = signal.signal(signal.SIGINT, lambda *_: stop.set())
+        previous = {number: signal.signal(number, lambda *_: stop.set()) for number in (signal.SIGINT, signal.SIGTERM)}
         beats = threading.Thread(target=_heartbeats, args=(lease, ended := threading.Event()), daemon=True)
         beats.start()
         try:
@@ -80,7 +86,8 @@ class Command(BaseCommand):
         finally:
             ended.set()
             beats.join()
-            signal.signal(signal.SIGINT, previous)
+            for number, handler in previous.items():
+                signal.signal(number, handler)
         self._summary(CrawlJob.objects.get(pk=job.pk), end, console)
 
     def _summary(self, job: CrawlJob, end: str, console: Console) -> None:
@@ -98,7 +105,11 @@ class Command(BaseCommand):
 
 def _heartbeats(lease: jobs.Lease, ended: threading.Event) -> None:
     while not ended.wait(jobs.heartbeat_sec()):
-        jobs.heartbeat([lease])
+        try:
+            jobs.heartbeat([lease])
+        except OperationalError as error:
+            log.warning("heartbeat failed: %s", error)
+            close_old_connections()
     connection.close()
 
 

@@ -22,19 +22,22 @@ class Command(BaseCommand):
         parser.add_argument("--force", action="store_true", help="refetch known pages, ignore the checkpoint; never politeness")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        for target in chosen(options["targets"], options["all"]):
-            try:
-                with transaction.atomic():
-                    job, created = jobs.enqueue(target, force=options["force"])
-                    if created:
-                        record(
-                            action="target.run", resource_type="crawl_target", resource_id=target.target_code, path="enqueue"
-                        )
-            except jobs.TargetNotReady as error:
-                raise CommandError(str(error), returncode=2) from error
-            self.stdout.write(
-                f"{target.target_code}: job {job.job_id} " + ("queued" if created else f"is already {job.status}")
-            )
+        targets = chosen(options["targets"], options["all"])
+        try:
+            with transaction.atomic():  # all of them or none
+                lines = [self._enqueue(target, options["force"]) for target in targets]
+        except jobs.TargetNotReady as error:
+            raise CommandError(str(error), returncode=2) from error
+        for line in lines:
+            self.stdout.write(line)
+
+    def _enqueue(self, target: CrawlTarget, force: bool) -> str:
+        job, created = jobs.enqueue(target, force=force)
+        if created:
+            record(action="target.run", resource_type="crawl_target", resource_id=target.target_code, path="enqueue")
+            return f"{target.target_code}: job {job.job_id} queued"
+        unforced = ", without --force" if force and not job.force else ""
+        return f"{target.target_code}: job {job.job_id} is already {job.status}{unforced}"
 
 
 def chosen(codes: list[str], every: bool) -> list[CrawlTarget]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 import signal
@@ -10,7 +11,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.core.management.base import BaseCommand
-from django.db import connection
+from django.db import OperationalError, connection
 from django.utils import timezone
 from django_q.cluster import Cluster
 from django_q.models import Schedule
@@ -18,6 +19,7 @@ from django_q.models import Schedule
 from crawl import health, jobs
 from crawl.models import CrawlCluster
 
+log = logging.getLogger(__name__)
 TICK = "crawl.tasks.tick"
 
 
@@ -26,7 +28,10 @@ class StoppableCluster(Cluster):
 
     def sig_handler(self, signum: int, frame: Any) -> None:
         connection.close()  # the handler may have cut into a query on the old connection
-        CrawlCluster.objects.filter(cluster_id=os.environ[health.CLUSTER_VARIABLE]).update(stop=True)
+        try:
+            CrawlCluster.objects.filter(cluster_id=os.environ[health.CLUSTER_VARIABLE]).update(stop=True)
+        except OperationalError as error:
+            log.error("the slices cannot be told to stop, they end with their time: %s", error)
         super().sig_handler(signum, frame)
 
 
@@ -41,7 +46,8 @@ class Command(BaseCommand):
         health.beat()
         for line in jobs.recover():
             self.stdout.write(f"recovered {line}")
-        Schedule.objects.get_or_create(func=TICK, defaults={"name": "tick", "schedule_type": Schedule.MINUTES, "minutes": 1})
+        if not Schedule.objects.filter(func=TICK).exists():  # two of them, made at the same time, would do no harm
+            Schedule.objects.create(func=TICK, name="tick", schedule_type=Schedule.MINUTES, minutes=1)
         jobs.ring()
         connection.close()  # nothing that holds a socket may cross the fork
         cluster = StoppableCluster()
