@@ -12,16 +12,17 @@ import logging
 import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Literal
 
 from django.db import transaction
-from django.db.models import DateTimeField, ExpressionWrapper, F, Value
+from django.db.models import F, Value
 from django.db.models.functions import Now
 
 from articles import changes
 from articles.models import Article, ArticleRevision, ConsumerCursor, ConsumerState
 from articles.store import retried
+from govcrawler.clock import now_plus
 
 log = logging.getLogger(__name__)
 State = ConsumerState.State
@@ -78,11 +79,6 @@ class AckResult:
     code: Code
     acked_at: datetime | None = None
     newer_revision: int | None = None
-
-
-def now_plus(seconds: float) -> ExpressionWrapper:
-    """The database's time ``seconds`` from now: leases never compare two machines' clocks."""
-    return ExpressionWrapper(Now() + timedelta(seconds=seconds), output_field=DateTimeField())
 
 
 def claim(consumer: str, limit: int, lease_seconds: int) -> Claim:

@@ -14,8 +14,8 @@ from django.conf import settings
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
-from crawl.clock import now_plus
 from crawl.models import CrawlHost
+from govcrawler.clock import now_plus
 from sources.models import CrawlTarget
 from sources.parsing.urls import host_key
 

@@ -20,8 +20,8 @@ from django_q.tasks import async_task
 
 from articles.store import retried
 from crawl import health, hosts, runs
-from crawl.clock import now_plus
 from crawl.models import CrawlHost, CrawlJob, CrawlRun
+from govcrawler.clock import now_plus
 from govcrawler.crashpoints import crashpoint
 from sources.models import CrawlTarget
 from sources.parsing.urls import host_key
@@ -82,7 +82,7 @@ def enqueue(
 def _enqueue(target: CrawlTarget, source: str, force: bool, scheduled_for: datetime | None) -> tuple[CrawlJob | None, bool]:
     """None: the active job that was in the way ended meanwhile."""
     host = _host(target)
-    page, cursor = (0, None) if force else _checkpoint(target)
+    page, cursor = (0, None) if force or source == Source.RETRY else _checkpoint(target)
     job = CrawlJob(
         job_id=secrets.token_hex(16),
         host=host,
@@ -121,7 +121,8 @@ def _host(target: CrawlTarget) -> str:
 def _checkpoint(target: CrawlTarget) -> tuple[int, str | None]:
     if target.backfill_completed_at or not target.track_checkpoint:
         return 0, None
-    last = CrawlJob.objects.filter(target_code=target.target_code).exclude(status__in=ACTIVE).order_by("-enqueued_at").first()
+    ended = CrawlJob.objects.filter(target_code=target.target_code).exclude(status__in=ACTIVE)
+    last = ended.exclude(source=Source.RETRY).order_by("-enqueued_at").first()  # a retry walks no list
     if last is None or last.cursor is None:
         return 0, None
     if last.cursor == BY_NUMBER:

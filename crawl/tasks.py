@@ -18,12 +18,13 @@ def crawl_slice() -> int:
 
 
 def tick() -> None:
-    """Once a minute: recover silent jobs, enqueue due targets, release held articles, ring if jobs wait."""
+    """Once a minute: recover silent jobs, enqueue due targets and retries, release held articles, ring if jobs wait."""
     close_old_connections()
     health.beat()
     for line in jobs.recover():
         log.warning("recovered %s", line)
     scheduling.enqueue_due()
+    scheduling.enqueue_retries()
     store.release_held()
     if CrawlJob.objects.filter(status=CrawlJob.Status.QUEUED).exists():
         jobs.ring()

@@ -16,11 +16,11 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from crawl import hosts, jobs, politeness
-from crawl.clock import now_plus
 from crawl.errors import ErrorClass, FetchError
 from crawl.fetching.http import HttpFetcher, Limits
 from crawl.fetching.robots import RobotsPolicy, RobotsState, robots_url
 from crawl.models import CrawlHost, CrawlLog, CrawlSiteDay
+from govcrawler.clock import now_plus
 from sources.adapters.base import Request
 from sources.models import CrawlTarget
 from sources.parsing.urls import host_key

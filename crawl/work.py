@@ -155,6 +155,8 @@ def _pages(crawl: Crawl, bounds: Bounds) -> None:
     """From the checkpoint to the end of the list, to the first page of rows known for long, or to the bound."""
     job = crawl.lease.job
     page, cursor = job.last_completed_page + 1, job.cursor
+    if job.source == CrawlJob.Source.RETRY:
+        return _retry_failed(crawl)
     if job.last_completed_page == 0:
         _retry_failed(crawl)
     elif cursor is None:

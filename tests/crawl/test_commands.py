@@ -11,9 +11,9 @@ from django.core.management import CommandError, call_command
 
 from articles.models import Article
 from crawl import hosts, jobs
-from crawl.clock import now_plus
 from crawl.models import CrawlJob
 from govcrawler.audit.models import AdminAuditLog
+from govcrawler.clock import now_plus
 from tests import rows
 from tests.conftest import RunManage
 from tests.crawl.listed import job_of, watched

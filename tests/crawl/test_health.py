@@ -10,8 +10,8 @@ from django.test import Client
 from django.utils import timezone
 
 from crawl import health
-from crawl.clock import now_plus
 from crawl.models import CrawlCluster, CrawlRun, SourceHealth
+from govcrawler.clock import now_plus
 from sources.models import CrawlTarget
 from tests import rows
 

@@ -9,8 +9,8 @@ import pytest
 from django.utils import timezone
 
 from crawl import hosts
-from crawl.clock import now_plus
 from crawl.models import CrawlHost
+from govcrawler.clock import now_plus
 from tests import rows
 from tests.crawl.at_once import at_once
 

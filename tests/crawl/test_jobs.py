@@ -13,8 +13,8 @@ from django.utils import timezone
 from django_q.models import OrmQ
 
 from crawl import health, hosts, jobs, runs, slices
-from crawl.clock import now_plus
 from crawl.models import CrawlHost, CrawlJob, CrawlRun, SourceHealth
+from govcrawler.clock import now_plus
 from sources.models import CrawlTarget
 from tests import rows
 from tests.crawl.at_once import at_once

@@ -7,10 +7,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 from django_q.models import OrmQ
 
+from articles.models import Attachment
 from crawl import jobs, scheduling, tasks
-from crawl.models import CrawlJob
+from crawl.models import CrawlFailure, CrawlJob
+from govcrawler.audit.models import AdminAuditLog
 from sources import schedules
 from sources.models import CrawlTarget
 from tests import rows
@@ -120,3 +123,53 @@ def test_a_tick_recovers_enqueues_and_rings() -> None:
 def test_a_tick_with_nothing_to_do_rings_nobody() -> None:
     tasks.tick()
     assert not OrmQ.objects.exists()
+
+
+def failed_row(target: CrawlTarget, **fields: Any) -> CrawlFailure:
+    defaults = {"url": "http://www.a.example/1.html", "url_hash": "a" * 64, "error_class": "TIMEOUT", "error_msg": "slow"}
+    return CrawlFailure.objects.create(target=target, **{**defaults, "next_retry_at": NOW - timedelta(minutes=1), **fields})
+
+
+def test_a_row_that_failed_gets_a_retry_job_when_its_time_has_come() -> None:
+    target = planned(next_due_at=None)
+    failed_row(target)
+    (job,) = scheduling.enqueue_retries(NOW)
+    assert (job.target_code, job.source, job.last_completed_page) == (target.target_code, "retry", 0)
+    (entry,) = AdminAuditLog.objects.filter(action="target.retry")
+    assert (entry.method, entry.actor, entry.resource_id) == ("TASK", "scheduler", target.target_code)
+
+
+def test_a_file_that_is_waited_for_gets_a_retry_job() -> None:
+    target = planned(next_due_at=None)
+    article = rows.article(site=target.site, target=target, status="raw")
+    Attachment.objects.create(article=article, status="pending", next_retry_at=NOW - timedelta(minutes=1))
+    assert [job.target_code for job in scheduling.enqueue_retries(NOW)] == [target.target_code]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"next_retry_at": NOW + timedelta(minutes=1)}, {"next_retry_at": None}, {"attempts": 5}],
+    ids=["early", "never", "given up"],
+)
+def test_a_row_that_is_not_due_gets_none(fields: dict[str, Any]) -> None:
+    failed_row(planned(next_due_at=None), **fields)
+    assert scheduling.enqueue_retries(NOW) == []
+
+
+def test_a_target_that_fails_on_gets_no_retry_job_a_minute() -> None:
+    target = planned(next_due_at=None)
+    failed_row(target)
+    (job,) = scheduling.enqueue_retries()
+    CrawlJob.objects.filter(pk=job.pk).update(status="failed", active_key=None)
+    assert scheduling.enqueue_retries() == []
+    CrawlJob.objects.filter(pk=job.pk).update(enqueued_at=timezone.now() - scheduling.RETRY_EVERY)
+    assert len(scheduling.enqueue_retries()) == 1
+
+
+def test_a_retry_job_neither_takes_nor_leaves_the_checkpoint_of_a_backfill() -> None:
+    target = planned(next_due_at=None, track_checkpoint=True)
+    rows.job(target_code=target.target_code, status="failed", active_key=None, last_completed_page=7, cursor=jobs.BY_NUMBER)
+    retry, _ = jobs.enqueue(target, source="retry")
+    assert retry.last_completed_page == 0
+    CrawlJob.objects.filter(pk=retry.pk).update(status="done", active_key=None)
+    assert jobs.enqueue(target)[0].last_completed_page == 6

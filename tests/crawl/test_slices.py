@@ -9,8 +9,8 @@ from django.db import OperationalError, connection
 
 from articles.models import Article
 from crawl import health, jobs, slices
-from crawl.clock import now_plus
 from crawl.models import CrawlCluster, CrawlHost, CrawlJob
+from govcrawler.clock import now_plus
 from tests import rows
 from tests.crawl.at_once import at_once
 from tests.crawl.listed import job_of, watched

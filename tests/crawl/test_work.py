@@ -13,9 +13,9 @@ from django.utils import timezone
 
 from articles.models import Article
 from crawl import jobs
-from crawl.clock import now_plus
 from crawl.models import CrawlHost, CrawlJob, CrawlRun
 from crawl.work import Bounds
+from govcrawler.clock import now_plus
 from sources.models import CrawlTarget
 from tests.crawl.listed import crawl_once, job_of, run, watched, work_on
 from tests.crawl.witness import Witness, article, list_page, serve

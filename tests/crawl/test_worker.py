@@ -14,8 +14,8 @@ from django_q.models import OrmQ, Schedule
 
 from articles.models import Article
 from crawl import jobs
-from crawl.clock import now_plus
 from crawl.models import CrawlCluster, CrawlHost, CrawlJob
+from govcrawler.clock import now_plus
 from tests.crawl.listed import job_of, watched
 from tests.crawl.witness import Witness, article, serve
 from tests.demo_crawl import kill_group, wait_until, worker
