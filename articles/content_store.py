@@ -12,6 +12,7 @@ import hashlib
 import os
 import re
 import secrets
+import shutil
 from collections.abc import Iterator
 from datetime import datetime
 from functools import lru_cache
@@ -56,9 +57,10 @@ class ContentStore:
         self.root = root
 
     def path(self, key: str) -> Path:
-        """The file of ``key``. Raises ValueError for a key that would leave the folder."""
-        path = (self.root / key).resolve()
-        if not path.is_relative_to(self.root.resolve()):
+        """The file of ``key``. Raises ValueError for a key that would leave the folder, or names no file in it."""
+        root = self.root.resolve()
+        path = (root / key).resolve()
+        if root not in path.parents:
             raise ValueError(f"content key {key!r} leaves the content folder")
         return path
 
@@ -76,8 +78,9 @@ class ContentStore:
         """Stores ``data``. Raises StorageFull, OSError."""
         if self.exists(key):
             return
-        temporary = self.temporary()
+        temporary: Path | None = None
         try:
+            temporary = self.temporary()
             with temporary.open("wb") as file:
                 file.write(data)
                 file.flush()
@@ -86,7 +89,8 @@ class ContentStore:
         except OSError as error:
             raise _named(error) from error
         finally:
-            temporary.unlink(missing_ok=True)
+            if temporary:
+                temporary.unlink(missing_ok=True)
 
     def put_file(self, key: str, source: Path) -> None:
         """Takes the synced file ``source`` (in the folder of ``temporary``) over as ``key``. Raises StorageFull, OSError."""
@@ -118,9 +122,16 @@ class ContentStore:
 
     def keys(self, prefix: str) -> Iterator[str]:
         """Every key below the folder ``prefix``."""
-        for path in (self.root / prefix).rglob("*"):
+        root = self.root.resolve()
+        for path in self.path(prefix).rglob("*"):
             if path.is_file():
-                yield path.relative_to(self.root).as_posix()
+                yield path.relative_to(root).as_posix()
+
+    def clear(self, prefix: str) -> None:
+        """Removes every key below the folder ``prefix``, and the folder."""
+        folder = self.path(prefix)
+        if folder.is_dir():
+            shutil.rmtree(folder)
 
     def _link(self, temporary: Path, key: str) -> None:
         final = self.path(key)

@@ -13,11 +13,9 @@ Kind = Literal["insert", "update", "unchanged"]
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What is known of a stored article."""
+    """What the rule asks of a stored article."""
 
     id: int
-    url_hash: str
-    native_id: str | None
     content_hash: str | None
     status: str
 

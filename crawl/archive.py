@@ -8,7 +8,6 @@ also the entry of ``article_revision.raw_manifest`` from which history is parsed
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -32,7 +31,11 @@ class Archive:
 
     def find(self, request: Request) -> tuple[Response, dict[str, Any]] | None:
         """The response that this job already has for ``request``, with its manifest entry."""
-        entry = self._read(self._pointer(request))
+        pointer = self._pointer(request)
+        entry = self._read(pointer)
+        if entry and not self.store.exists(entry["key"]):
+            self.store.delete(pointer)  # the bytes are gone: the source is asked again
+            return None
         return (restore(entry, self.store), entry) if entry else None
 
     def keep(self, response: Response) -> dict[str, Any]:
@@ -56,6 +59,7 @@ class Archive:
         return entry
 
     def find_file(self, url: str) -> StoredFile | None:
+        """What this job made of the file: stored, refused, or not to be had for now."""
         entry = self._read(self._file_pointer(url))
         if entry is None:
             return None
@@ -69,11 +73,11 @@ class Archive:
 
     def clear(self) -> None:
         """Forgets the pointers: the job has ended. Raw bytes stay."""
-        for key in list(self.store.keys(self.folder)):
-            self.store.delete(key)
+        self.store.clear(self.folder)
 
     def _pointer(self, request: Request) -> str:
-        name = hashlib.sha256(b"\n".join([request.method.encode(), request.url.encode(), request.body or b""])).hexdigest()
+        parts = [request.method.encode(), request.url.encode("utf-8", "surrogatepass"), request.body or b""]
+        name = digest(b"\n".join(parts))
         return f"{self.folder}/{name}.json"
 
     def _file_pointer(self, url: str) -> str:
@@ -87,7 +91,7 @@ class Archive:
         return entry
 
     def _write(self, key: str, entry: Mapping[str, Any]) -> None:
-        self.store.put(key, json.dumps(entry, ensure_ascii=False).encode())
+        self.store.put(key, json.dumps(entry).encode())
 
 
 def restore(entry: Mapping[str, Any], store: ContentStore) -> Response:

@@ -15,7 +15,7 @@ from articles.content_store import ContentStore
 from articles.record import Found
 from crawl import failures, hosts, politeness
 from crawl.archive import Archive
-from crawl.classify import Kind, classify
+from crawl.classify import Expected, Kind, classify
 from crawl.errors import ErrorClass, FetchError
 from crawl.fetching.http import Downloaded, HttpFetcher
 from crawl.jobs import Lease
@@ -23,6 +23,7 @@ from crawl.models import CrawlHost, CrawlLog
 from crawl.runs import Receipt
 from crawl.turns import Turn, TurnOver
 from govcrawler.crashpoints import crashpoint
+from govcrawler.fields import storable
 from sources.adapters.base import Adapter, ArticleRef, Request, Response
 from sources.models import CrawlTarget
 from sources.parsing.urls import host_key
@@ -30,6 +31,9 @@ from sources.parsing.urls import host_key
 BATCH_ROWS = 50
 BATCH_SECONDS = 2.0
 FAILURES_IN_A_ROW = 5
+
+OUR_OWN = frozenset({ErrorClass.STORAGE, ErrorClass.STORAGE_FULL, ErrorClass.DB})
+"""Errors of ours, for which no host is left alone."""
 
 VERDICTS = {
     Kind.EMPTY: ErrorClass.EMPTY_BODY,
@@ -59,42 +63,38 @@ class Crawl:
     batch_since: float = 0.0
     logs: list[CrawlLog] = field(default_factory=list)
     failed_in_a_row: int = 0
+    answered: bool = False
 
     @property
     def force(self) -> bool:
         return self.lease.job.force
 
-    def fetch(self, request: Request, *, expected: str) -> Response:
-        """One page, logged and judged. Raises FetchError, TurnOver, Stopped, jobs.LeaseLost."""
+    def fetch(self, request: Request, *, expected: Expected) -> Response:
+        """One page, logged and judged. Raises FetchError, TurnOver, SliceOver, Stopped, jobs.LeaseLost."""
         try:
             fetched = self.fetcher.fetch(request, before_hop=self.turn.before_hop)
             crashpoint("fetch.after_response")
             self.turn.after_hop()
-            verdict = classify(fetched.response, expected=expected)  # type: ignore[arg-type]
-            if not verdict.ok:
-                raise FetchError(
-                    VERDICTS.get(verdict.kind, ErrorClass.HTTP_STATUS),
-                    verdict.reason,
-                    url=request.url,
-                    status=fetched.response.status,
-                )
-        except FetchError as error:
+            refuse_other(fetched.response, expected)
+        except FetchError as plain:
+            error = _told_apart(plain, expected)
             self.turn.after_hop()
             self._log(request.url, error.status, str(error))
             self.note_fetch_error(error)
-            raise
+            raise error from plain.__cause__
         self._log(request.url, fetched.response.status, None)
         self.receipt.run.bytes += fetched.wire_bytes
         self._succeeded()
         return fetched.response
 
     def download(self, request: Request) -> Downloaded:
-        """One file into the content store's temporary folder, logged. Raises as ``fetch``."""
+        """One file into the content store's temporary folder, logged. Raises as ``fetch``; the caller notes the error."""
         try:
             got = self.fetcher.download(request, self.store.temporary().parent, before_hop=self.turn.before_hop)
-        except FetchError as error:
+        except FetchError as plain:
+            error = _told_apart(plain, "file")
             self._log(request.url, error.status, str(error))
-            raise
+            raise error from plain.__cause__
         finally:
             self.turn.after_hop()
         self._log(request.url, got.status, None)
@@ -103,6 +103,8 @@ class Crawl:
 
     def note_fetch_error(self, error: FetchError) -> None:
         """Lets the host rest when it asked for it or blocks us, or when it fails again and again. Raises TurnOver then."""
+        if error.error_class in OUR_OWN:
+            return
         host = host_key(error.url) if error.url else self.turn.host
         site, defaults = self.target.site, settings.CRAWL
         shortest = site.backoff_min_sec or defaults["backoff_min_sec"]
@@ -136,9 +138,11 @@ class Crawl:
         """Saves the batch and the log, and accounts for each article. Nothing is left in memory afterwards."""
         batch, self.batch = self.batch, []
         for found, outcome in zip(batch, articles_store.save_batch(batch), strict=True):
-            self.receipt.row(outcome.kind, "parse" if outcome.kind == "failed" else "")
+            reason = ErrorClass.DB if found.parsed else ErrorClass.PARSE
+            self.receipt.row(outcome.kind, reason.value.lower() if outcome.kind == "failed" else "")
             if outcome.kind == "failed":
-                failures.record(self.target, found.ref, ErrorClass.PARSE, outcome.error)
+                self.receipt.error(found.ref.url, outcome.error)
+                failures.record(self.target, found.ref, reason, outcome.error)
             else:
                 failures.clear(self.target, found.ref.url)
             if outcome.kind == "inserted":
@@ -159,8 +163,9 @@ class Crawl:
         failures.record(self.target, ref, error.error_class, error.message)
 
     def _succeeded(self) -> None:
-        if self.failed_in_a_row:
-            self.failed_in_a_row = 0
+        """The host answers: what earlier turns noted against it is over too."""
+        if self.failed_in_a_row or not self.answered:
+            self.failed_in_a_row, self.answered = 0, True
             hosts.succeeded(self.turn.host)
 
     def _log(self, url: str, status: int | None, error: str | None) -> None:
@@ -173,7 +178,26 @@ class Crawl:
                 http_status=status,
                 duration_ms=round((time.monotonic() - self.turn.hop_at) * 1000),
                 success=error is None,
-                error_msg=error,
+                error_msg=storable(error) if error else None,
                 occurred_at=timezone.now(),
             )
         )
+
+
+def refuse_other(response: Response, expected: Expected) -> None:
+    """Raises FetchError when ``response`` is not the page or file it should be."""
+    verdict = classify(response, expected=expected)
+    if not verdict.ok:
+        error_class = VERDICTS.get(verdict.kind, ErrorClass.HTTP_STATUS)
+        raise FetchError(error_class, verdict.reason, url=response.request.url, status=response.status)
+
+
+def _told_apart(error: FetchError, expected: Expected) -> FetchError:
+    """A refusal whose page is a known wall is one, whatever its status: the host is backed off from, not only the page."""
+    if error.error_class is not ErrorClass.HTTP_STATUS or error.response is None:
+        return error
+    verdict = classify(error.response, expected=expected)
+    if verdict.kind is not Kind.BLOCK_PAGE:
+        return error
+    message = f"status {error.status}: {verdict.reason}"
+    return FetchError(ErrorClass.BLOCK_PAGE, message, url=error.url, status=error.status, chain=error.chain)

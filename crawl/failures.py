@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import date, timedelta
 
-from django.db.models import F
+from django.db.models import F, Q
 from django.utils import timezone
 
+from articles.record import plain_json, ref_json
 from crawl.errors import ErrorClass
 from crawl.models import CrawlFailure
 from govcrawler.fields import storable
@@ -53,8 +54,11 @@ def clear(target: CrawlTarget, url: str) -> None:
 
 def waiting(target: CrawlTarget, urls: list[str]) -> set[str]:
     """Of these row URLs, those that failed before and are not due again (or given up): a run does not ask for them."""
-    rows = CrawlFailure.objects.filter(target=target, url_hash__in=[url_hash(url) for url in urls])
-    return {row.url for row in rows if row.next_retry_at is None or row.next_retry_at > timezone.now()}
+    by_hash = {url: url_hash(url) for url in urls}
+    rows = CrawlFailure.objects.filter(target=target, url_hash__in=set(by_hash.values()))
+    later = rows.filter(Q(next_retry_at__isnull=True) | Q(next_retry_at__gt=timezone.now()))
+    resting = set(later.values_list("url_hash", flat=True))
+    return {url for url, digest in by_hash.items() if digest in resting}
 
 
 def due(target: CrawlTarget) -> Iterator[ArticleRef]:
@@ -66,10 +70,10 @@ def due(target: CrawlTarget) -> Iterator[ArticleRef]:
 
 
 def _as_json(ref: ArticleRef) -> dict[str, object]:
-    published = ref.published_on.isoformat() if ref.published_on else None
-    return {"url": ref.url, "title": ref.title, "native_id": ref.native_id, "published_on": published, "raw": dict(ref.raw)}
+    return ref_json(ref) | {"raw": plain_json(ref.raw)}
 
 
 def _from_json(data: dict[str, object]) -> ArticleRef:
-    published = data.pop("published_on", None)
-    return ArticleRef(**data, published_on=date.fromisoformat(str(published)) if published else None)  # type: ignore[arg-type]
+    published = data.get("published_on")
+    told = {**data, "published_on": date.fromisoformat(str(published)) if published else None}
+    return ArticleRef(**told)  # type: ignore[arg-type]

@@ -16,7 +16,7 @@ from sources.adapters.base import ArticleRef, ListPage
 
 @dataclass(frozen=True)
 class PageResult:
-    """A finished page. ``all_known``: it had rows, and every row that is not pinned was stored before this job."""
+    """A finished page. ``all_known``: it had rows, and every row that is not pinned was stored before the page was read."""
 
     listing: ListPage
     all_known: bool

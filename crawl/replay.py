@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
 from datetime import date
 
 from django.utils import timezone
 
+from articles import attaching
 from articles.models import Article, ArticleRevision, Attachment
-from articles.record import Found, StoredFile
+from articles.record import Found
 from crawl.archive import restore
 from crawl.crawling import Crawl
 from crawl.visits import parsed
 from sources.adapters.base import ArticleRef
+
+log = logging.getLogger(__name__)
 
 
 def again(crawl: Crawl, article: Article) -> Found:
@@ -32,33 +35,25 @@ def again(crawl: Crawl, article: Article) -> Found:
     )
     entries = manifest.get("responses", [])
     responses = [restore(entry, crawl.store) for entry in entries]
-    return parsed(crawl, ref, responses, entries, {file.url_hash or "": _stored(file) for file in _final(article)})
-
-
-def _final(article: Article) -> Iterator[Attachment]:
-    """Files that need no further try: had, refused, or failed for good."""
-    yield from article.attachments.exclude(status=Attachment.Status.PENDING)
-
-
-def _stored(file: Attachment) -> StoredFile:
-    return StoredFile(
-        url=file.source_url or "",
-        name=file.file_name or "",
-        position=file.position,
-        status=file.status,  # type: ignore[arg-type]
-        key=file.file_path,
-        sha256=file.file_hash,
-        size=file.size_bytes,
-        extension=file.file_ext or "",
-        mime=file.mime or "",
-        error=file.error_class,
-        fetched_at=file.downloaded_at,
-    )
+    final = article.attachments.exclude(status=Attachment.Status.PENDING)
+    return parsed(crawl, ref, responses, entries, {file.url_hash or "": attaching.as_file(file) for file in final})
 
 
 def with_files_due(crawl: Crawl) -> list[Article]:
-    """Articles of the target that wait for a file whose next try is due."""
+    """Articles of the target that wait for a file whose next try is due, and whose pages are still there to be read."""
     due = Attachment.objects.filter(
         article__target=crawl.target, status=Attachment.Status.PENDING, next_retry_at__lte=timezone.now()
     )
-    return list(Article.objects.filter(pk__in=due.values("article_id")).order_by("pk"))
+    articles = Article.objects.filter(pk__in=due.values("article_id")).order_by("pk")
+    return [article for article in articles if _is_complete(crawl, article)]
+
+
+def _is_complete(crawl: Crawl, article: Article) -> bool:
+    manifests = ArticleRevision.objects.filter(pk=article.current_revision_id or 0).values_list("raw_manifest", flat=True)
+    manifest = manifests.first()
+    keys = [entry["key"] for entry in manifest.get("responses", [])] if manifest else []
+    missing = [key for key in keys if not crawl.store.exists(key)]
+    if missing or manifest is None:
+        log.error("article cannot be read again", extra={"data": {"article": article.pk, "missing": missing}})
+        return False
+    return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from typing import Any
 
@@ -10,7 +11,12 @@ from django.utils import timezone
 from crawl.models import CrawlJob, CrawlRun
 from sources.models import CrawlTarget
 
+log = logging.getLogger(__name__)
 KINDS = ("inserted", "updated", "known", "duplicate", "skipped", "failed")
+WRITTEN = (
+    *("status", "finished_at", "declared_total", "declared_pages", "pages", "requests", "bytes", "discovered", "fetched"),
+    *(*KINDS, "metrics_json", "warnings_json", "errors_json"),
+)
 MESSAGES_KEPT = 100
 
 
@@ -44,10 +50,13 @@ class Receipt:
         return bool(self.run.discovered == sum(getattr(self.run, kind) for kind in KINDS))
 
     def save(self) -> None:
+        """Writes the counts, unless the run was closed meanwhile: a late worker changes nothing (fault-model N6)."""
         self.run.metrics_json = {"reasons": dict(self.reasons)}
         self.run.warnings_json = self.warnings
         self.run.errors_json = self.errors
-        self.run.save()
+        values = {name: getattr(self.run, name) for name in WRITTEN}
+        if not CrawlRun.objects.filter(pk=self.run.pk, finished_at__isnull=True).update(**values):
+            log.warning("late write refused", extra={"data": {"run": self.run.pk, "job": self.run.job_id}})
 
     def finish(self, status: str) -> None:
         """Final: the row does not change after this. Rows that failed or do not add up make a success partial."""
