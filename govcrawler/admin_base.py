@@ -160,6 +160,8 @@ class KeysetAdmin(GovAdmin):
     """A list paged by key. ``keyset``: columns of the order, newest first, the last one unique."""
 
     keyset: ClassVar[tuple[str, ...]] = ("id",)
+    list_prefetch: ClassVar[tuple[Any, ...]] = ()
+    """Related rows that the list shows; never ``list_select_related``."""
     sortable_by = ()
     list_per_page = 50
 

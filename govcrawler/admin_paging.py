@@ -66,6 +66,10 @@ class KeysetChangeList(ChangeList):
         rows: QuerySet[Any] = super().get_queryset(request, exclude_parameters)
         return rows
 
+    def apply_select_related(self, qs: QuerySet[Any]) -> QuerySet[Any]:
+        """Related rows by a query of their own: with a JOIN, MariaDB reads the small table first and sorts the big one."""
+        return qs.prefetch_related(*self.model_admin.list_prefetch)
+
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[str]:
         return [f"-{key}" for key in self.keys]
 
@@ -79,7 +83,12 @@ class KeysetChangeList(ChangeList):
             more_newer, more_older = len(found) > size, True
             found = found[:size][::-1]
         else:
-            found = list(rows.filter(self._older_than(after))[: size + 1] if after else rows[: size + 1])
+            if after:
+                rows = rows.filter(self._older_than(after))
+            elif self.keys == ("id",):
+                # Says nothing, and keeps MariaDB from intersecting two indexes for an answer that one gives in order.
+                rows = rows.filter(pk__gt=0)
+            found = list(rows[: size + 1])
             more_newer, more_older = bool(after), len(found) > size
             found = found[:size]
         newer = self._link(BEFORE, found[0]) if found and more_newer else None

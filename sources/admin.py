@@ -13,8 +13,10 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
+from unfold.widgets import UnfoldAdminSelectWidget
 
 from govcrawler.admin_base import GovAdmin, ReadOnlyAdmin, all_fields, link, list_url, outward, register, short
+from sources.adapters import adapter_ids
 from sources.forms import PathForm, SiteForm, TargetForm
 from sources.models import CrawlSite, CrawlTarget, MasterColumn, SiteDepartment
 from sources.rescheduling import due_time, reschedule_site
@@ -82,6 +84,11 @@ class SiteAdmin(FileRules):
         ),
         (_("History"), {"fields": (("created_at", "updated_at"),)}),
     )
+
+    def formfield_for_dbfield(self, db_field: Any, request: Any, **kwargs: Any) -> Any:
+        if db_field.name == "cms_adapter":
+            kwargs["widget"] = UnfoldAdminSelectWidget(choices=[("", "-"), *((name, name) for name in adapter_ids())])
+        return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     def save_model(self, request: HttpRequest, obj: CrawlSite, form: Any, change: bool) -> None:
         if not change:

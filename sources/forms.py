@@ -157,6 +157,8 @@ class SiteForm(CheckedForm):
             self.add_error("backoff_min_sec", _("The shortest back-off is longer than the longest: swap them."))
         if bool(data.get("crawl_window_start")) != bool(data.get("crawl_window_end")):
             self.add_error("crawl_window_end", _("A window needs both its start and its end: give both or neither."))
+        elif data.get("crawl_window_start") and data["crawl_window_start"] == data["crawl_window_end"]:
+            self.add_error("crawl_window_end", _("Start and end are the same: leave both empty to crawl all day."))
         if self.errors.keys() & {"cms_adapter", "adapter_params_json"}:
             return data
         adapter, rules = data.get("cms_adapter"), data.get("yaml_path")

@@ -10,6 +10,7 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
+from articles.admin.article import ARTICLE
 from articles.bodies import document
 from articles.differences import between
 from articles.models import ArticleContent, ArticleListing, ArticleRevision, ArticleStandardMeta, Tombstone
@@ -19,12 +20,12 @@ from govcrawler.admin_base import ReadOnlyKeysetAdmin, all_fields, link, outward
 class OfArticle(ReadOnlyKeysetAdmin):
     """Rows of an article: they go with it, and their lists never load a body."""
 
-    list_select_related: ClassVar[Any] = ("article",)
+    list_prefetch: ClassVar[tuple[Any, ...]] = (ARTICLE,)
     goes_with_parent = True
     heavy: tuple[str, ...] = ()
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        rows: QuerySet[Any] = super().get_queryset(request).defer("article__metadata_json", "article__rag_export_task_ids")
+        rows: QuerySet[Any] = super().get_queryset(request)
         match = request.resolver_match
         return rows.defer(*self.heavy) if self.heavy and match and (match.url_name or "").endswith("_changelist") else rows
 
@@ -87,7 +88,7 @@ class ContentAdmin(OfArticle):
 @register(ArticleListing)
 class ListingAdmin(OfArticle):
     list_display = ("no", "article_link", "target_link", "first_seen_at")
-    list_select_related = ("article", "target")
+    list_prefetch = (ARTICLE, "target")
     search_fields = ("=row_hash",)
     search_help_text = _("Whole hash of the list row's URL")
     fields = ("article_link", "target_link", "row_hash", "first_seen_at")

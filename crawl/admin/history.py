@@ -16,7 +16,7 @@ from govcrawler.admin_wording import SCOPES, in_words
 class LogAdmin(ReadOnlyKeysetAdmin):
     list_display = ("occurred_at", "site_name", "address", "http_status", "duration_ms", "success", "error")
     list_filter = ("success", "site")
-    list_select_related = ("site",)
+    list_prefetch = ("site",)
     fields = ("source", *all_fields(CrawlLog, "id", "article_url", "error_msg"), "error")
 
     def keyset_for(self, request: HttpRequest) -> tuple[str, ...]:
@@ -86,7 +86,7 @@ class FailureAdmin(ReadOnlyKeysetAdmin):
     list_display = ("no", "address", "target", "kind", "message", "attempts", "last_failed_at", "next_retry_at")
     list_display_links = ("no", "address")
     list_filter = ("error_class",)
-    list_select_related = ("target",)
+    list_prefetch = ("target",)
     search_fields = ("=url_hash",)
     search_help_text = _("Whole hash of the URL")
     fields = ("source", "kind", "message", *all_fields(CrawlFailure, "id", "url", "error_class", "error_msg"))
@@ -142,7 +142,7 @@ class ClusterAdmin(ReadOnlyAdmin):
 class SiteDayAdmin(ReadOnlyKeysetAdmin):
     list_display = ("day", "site", "requests")
     list_filter = ("site",)
-    list_select_related = ("site",)
+    list_prefetch = ("site",)
     fields = ("site", "day", "requests")
     goes_with_parent = True
 

@@ -125,7 +125,7 @@ class KeyAdmin(GovAdmin):
 @register(ApiKeyUsage)
 class UsageAdmin(ReadOnlyKeysetAdmin):
     list_display = ("key_link", "span", "count")
-    list_select_related = ("key",)
+    list_prefetch = ("key",)
     fields = ("key_link", "span", "count")
 
     @display(description=_("API key"))

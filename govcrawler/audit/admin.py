@@ -73,7 +73,7 @@ class ChangeAdmin(ReadOnlyKeysetAdmin):
     keyset = ("timestamp", "id")
     list_display = ("timestamp", "actor", "action", "kind", "thing", "changed")
     list_filter = ("action",)
-    list_select_related = ("content_type", "actor")
+    list_prefetch = ("content_type", "actor")
     search_fields = ("=object_pk",)
     search_help_text = _("Key of the changed row")
     fields = ("timestamp", "actor", "action", "kind", "thing", "remote_addr", "table")

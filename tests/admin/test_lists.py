@@ -102,6 +102,7 @@ def test_no_count_and_no_offset_on_big_tables(steward: Client, small_pages: None
             assert "COUNT(" not in sql.upper(), sql
             assert "OFFSET" not in sql.upper(), sql
             assert " LIMIT " in sql.upper(), sql
+            assert " JOIN " not in sql.upper(), sql
 
 
 def test_the_order_of_articles_is_that_of_publication(steward: Client, small_pages: None) -> None:
@@ -110,6 +111,12 @@ def test_the_order_of_articles_is_that_of_publication(steward: Client, small_pag
     times = [Article.objects.get(pk=pk).publish_time for pk in listed]
     known = [time for time in times if time is not None]
     assert known == sorted(known, reverse=True) and times[len(known) :] == [None, None]
+
+
+def test_articles_of_one_state_are_paged_in_the_order_of_its_index(steward: Client, small_pages: None) -> None:
+    many()
+    pages = walk(steward, f"{list_of(Article)}?status__exact=ready", NEXT)
+    assert [pk for page in pages for pk in page] == sorted(Article.objects.values_list("pk", flat=True), reverse=True)
 
 
 def test_filters_stay_on_the_next_page(steward: Client, small_pages: None) -> None:

@@ -73,6 +73,7 @@ def test_a_new_site_is_managed_here(steward: Client) -> None:
         ({"daily_max_requests": "0"}, "daily_max_requests", "请填 1 或更大的数"),
         ({"backoff_min_sec": "9", "backoff_max_sec": "8"}, "backoff_min_sec", "请对调"),
         ({"crawl_window_start": "08:00"}, "crawl_window_end", "开始和结束"),
+        ({"crawl_window_start": "08:00", "crawl_window_end": "08:00"}, "crawl_window_end", "全天采集"),
     ],
 )
 def test_a_wrong_site_is_refused_by_field_value_and_remedy(
