@@ -11,11 +11,12 @@ from articles.content_store import open_store
 from articles.models import Article, Attachment
 from crawl import jobs
 from crawl.archive import Archive
-from crawl.crawling import Crawl
+from crawl.crawling import FAILURES_IN_A_ROW, Crawl
+from crawl.errors import ErrorClass, FetchError
 from crawl.fetching.http import HttpFetcher
 from crawl.models import CrawlFailure, CrawlHost, CrawlJob, CrawlLog, CrawlRun
 from crawl.runs import open_run
-from crawl.turns import Turn
+from crawl.turns import Turn, TurnOver
 from crawl.visits import visit
 from crawl.work import fetch_settings
 from sources.adapters.base import ArticleRef
@@ -105,6 +106,18 @@ class TestArchive:
         assert store.read_gzip(found.manifest[0]["key"]) == article("/a.html")
         assert found.parsed and found.text_key
         assert store.open(found.text_key).read().decode() == found.parsed.body_text
+
+    @pytest.mark.parametrize("ours", [ErrorClass.STORAGE, ErrorClass.STORAGE_FULL, ErrorClass.DB])
+    def test_no_host_is_left_alone_for_faults_of_ours(self, server: FaultServer, witness: Witness, ours: ErrorClass) -> None:
+        target = one_article(server, witness)
+        with HttpFetcher(fetch_settings()) as fetcher:
+            crawl = self.crawl(target, fetcher)
+            for _ in range(2 * FAILURES_IN_A_ROW):
+                crawl.note_fetch_error(FetchError(ours, "no room", url=server.url("/f.pdf")))
+            with pytest.raises(TurnOver):
+                for _ in range(FAILURES_IN_A_ROW):
+                    crawl.note_fetch_error(FetchError(ErrorClass.TIMEOUT, "no answer", url=server.url("/f.pdf")))
+        assert "TIMEOUT" in (CrawlHost.objects.get().backoff_reason or "")
 
 
 class TestFiles:
