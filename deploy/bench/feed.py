@@ -24,11 +24,8 @@ def benchmark(place: Place, rounds: int, scale: float) -> Report:
     with place.database() as small, place.database() as large:
         for database, count in ((small, few), (large, many)):
             place.child("fill", database, str(count), str(count - revisions), str(PAGE))
-        runs: dict[str, list[dict[str, float]]] = {small: [], large: []}
-        for turn in range(rounds):
-            for database in (small, large) if turn % 2 == 0 else (large, small):
-                runs[database].append(place.child("feed_pages", database, str(revisions), str(PAGE)))
-        before, after = runs[small], runs[large]
+        runs = [place.child("feed_pages", large, small, str(revisions), str(PAGE)) for _ in range(rounds)]
+    before, after = [run["small"] for run in runs], [run["large"] for run in runs]
     report = Report(
         f"feed: {revisions:,} revisions in pages of {PAGE}, {place.kind}, rounds: {rounds}",
         ["claim, ms a page", "ack, ms a page"],

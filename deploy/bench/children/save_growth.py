@@ -1,7 +1,6 @@
 """``save_growth EMPTY FIRST COUNT``: saves COUNT articles into the database of DATABASE_URL, and as many into EMPTY.
 
-They take turns batch by batch, so what disturbs one disturbs the other. FIRST is the number of the first article, fresh in
-both. Prints the median seconds of a batch.
+They take turns batch by batch. FIRST is the number of the first article, fresh in both. Prints the median seconds of a batch.
 """
 
 from __future__ import annotations
@@ -10,15 +9,12 @@ import json
 import statistics
 import sys
 import time
-from copy import deepcopy
 
 import django
-import environ
 from django.db import connections
-from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.utils import ConnectionHandler
 
 from deploy.bench.children import articles
+from deploy.bench.children.databases import connection_to, working_on
 
 
 def main(empty: str, first: int, count: int) -> None:
@@ -28,27 +24,19 @@ def main(empty: str, first: int, count: int) -> None:
     places = {"late": connections["default"], "early": connection_to(empty)}
     streams, seconds = {}, {}
     for name, connection in places.items():
-        connections["default"] = connection
-        streams[name] = articles.batches(articles.target(), first, articles.BATCH + count)
-        seconds[name] = []
-        save_batch(next(streams[name]))  # the first statements of a connection are slower
+        with working_on(connection):
+            streams[name] = articles.batches(articles.target(), first, articles.BATCH + count)
+            seconds[name] = []
+            save_batch(next(streams[name]))  # the first statements of a connection are slower
     for _ in range(count // articles.BATCH):
         for name, connection in places.items():
-            connections["default"] = connection
             batch = next(streams[name])
-            started = time.perf_counter()
-            save_batch(batch)
-            seconds[name].append(time.perf_counter() - started)
-    for connection in places.values():
-        connection.close()
+            with working_on(connection):
+                started = time.perf_counter()
+                save_batch(batch)
+                seconds[name].append(time.perf_counter() - started)
+    places["early"].close()
     print(json.dumps({name: statistics.median(each) for name, each in seconds.items()}))
-
-
-def connection_to(url: str) -> BaseDatabaseWrapper:
-    """A further connection of the same kind; ``save_batch`` writes to whichever is the default one."""
-    settings = deepcopy(connections["default"].settings_dict)
-    settings["NAME"] = environ.Env.db_url_config(url)["NAME"]
-    return ConnectionHandler({"default": settings})["default"]
 
 
 if __name__ == "__main__":
