@@ -54,13 +54,12 @@ class ContentStore:
     """A folder of keys."""
 
     def __init__(self, root: Path) -> None:
-        self.root = root
+        self.root = root.resolve()
 
     def path(self, key: str) -> Path:
         """The file of ``key``. Raises ValueError for a key that would leave the folder, or names no file in it."""
-        root = self.root.resolve()
-        path = (root / key).resolve()
-        if root not in path.parents:
+        path = (self.root / key).resolve()
+        if self.root not in path.parents:
             raise ValueError(f"content key {key!r} leaves the content folder")
         return path
 

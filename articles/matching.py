@@ -63,8 +63,8 @@ def _decide(batch: Sequence[Found], now: datetime) -> Iterator[Row]:
     stored = {article.pk: article for article in Article.objects.filter(url_hash__in=hashes)}
     for site in {found.target.site_id for found in batch}:
         natives = {found.native_id for found in batch if found.native_id and found.target.site_id == site}
-        for article in Article.objects.filter(site_id=site, native_post_id__in=natives) if natives else ():
-            stored.setdefault(article.pk, article)
+        for row in Article.objects.filter(site_id=site, native_post_id__in=natives) if natives else ():
+            stored.setdefault(row.pk, row)
     by_url = {article.url_hash: article for article in stored.values()}
     by_native = {(article.site_id, article.native_post_id): article for article in stored.values() if article.native_post_id}
     files = attaching.stored(stored)

@@ -166,6 +166,9 @@ class ArticleContent(models.Model):
         verbose_name = _("body")
         verbose_name_plural = _("bodies")
 
+    def __str__(self) -> str:
+        return f"#{self.article_id}"
+
 
 class ArticleListing(models.Model):
     """A further target that lists the article (``article.target`` is the first), or a list row with another URL.
@@ -185,6 +188,9 @@ class ArticleListing(models.Model):
         indexes = [models.Index(fields=["row_hash"], name="ix_article_listing_row")]
         verbose_name = _("listing")
         verbose_name_plural = _("listings")
+
+    def __str__(self) -> str:
+        return f"#{self.article_id}"
 
 
 class ArticleRevision(models.Model):
@@ -343,6 +349,9 @@ class ConsumerCursor(models.Model):
         verbose_name = _("consumer")
         verbose_name_plural = _("consumers")
 
+    def __str__(self) -> str:
+        return self.consumer
+
 
 class ConsumerState(models.Model):
     """What a consumer has claimed, acknowledged or failed to take, by article and revision (review of the design, 3.3)."""
@@ -377,3 +386,6 @@ class ConsumerState(models.Model):
         ]
         verbose_name = _("consumer state")
         verbose_name_plural = _("consumer states")
+
+    def __str__(self) -> str:
+        return f"{self.consumer} #{self.article_id}"

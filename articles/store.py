@@ -184,8 +184,8 @@ def _add_revisions(rows: list[Row], numbers: Mapping[int, int]) -> None:
     if not rows:
         return
     ArticleRevision.objects.bulk_create([_revision(row, numbers[row.id]) for row in rows])
-    made = Q(*(Q(article_id=row.id, number=numbers[row.id]) for row in rows), _connector=Q.OR)
-    ids = dict(ArticleRevision.objects.filter(made).values_list("article_id", "id"))
+    made = ArticleRevision.objects.filter(article_id__in=[row.id for row in rows])
+    ids = dict(made.values_list("article_id").annotate(newest=Max("id")))
     articles = [row.article for row in rows if row.article]
     for article in articles:
         article.current_revision_id = ids[article.pk]

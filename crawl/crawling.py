@@ -18,7 +18,7 @@ from crawl.archive import Archive
 from crawl.classify import Expected, Kind, classify
 from crawl.errors import ErrorClass, FetchError
 from crawl.fetching.http import Downloaded, HttpFetcher
-from crawl.jobs import Lease
+from crawl.jobs import Lease, stop_wanted
 from crawl.models import CrawlHost, CrawlLog
 from crawl.runs import Receipt
 from crawl.turns import Turn, TurnOver
@@ -135,8 +135,14 @@ class Crawl:
             self.flush()
 
     def flush(self) -> None:
-        """Saves the batch and the log, and accounts for each article. Nothing is left in memory afterwards."""
+        """Saves the batch and the log, and accounts for each article. Nothing is left in memory afterwards.
+
+        Raises jobs.LeaseLost instead, when the job is somebody else's by now: a late worker saves nothing (fault-model N6).
+        """
+        if self.batch:
+            stop_wanted(self.lease)
         batch, self.batch = self.batch, []
+        had, fresh = [], False
         for found, outcome in zip(batch, articles_store.save_batch(batch), strict=True):
             reason = ErrorClass.DB if found.parsed else ErrorClass.PARSE
             self.receipt.row(outcome.kind, reason.value.lower() if outcome.kind == "failed" else "")
@@ -144,9 +150,11 @@ class Crawl:
                 self.receipt.error(found.ref.url, outcome.error)
                 failures.record(self.target, found.ref, reason, outcome.error)
             else:
-                failures.clear(self.target, found.ref.url)
-            if outcome.kind == "inserted":
-                CrawlTarget.objects.filter(pk=self.target.pk).update(last_article_time=timezone.now())
+                had.append(found.ref.url)
+            fresh = fresh or outcome.kind == "inserted"
+        failures.clear(self.target, had)
+        if fresh:
+            CrawlTarget.objects.filter(pk=self.target.pk).update(last_article_time=timezone.now())
         logs, self.logs = self.logs, []
         CrawlLog.objects.bulk_create(logs)
         self.receipt.run.requests += self.turn.requests

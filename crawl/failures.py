@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 
 from django.db.models import F, Q
@@ -47,9 +47,10 @@ def record(target: CrawlTarget, ref: ArticleRef, error_class: ErrorClass, messag
     )
 
 
-def clear(target: CrawlTarget, url: str) -> None:
-    """The article was had after all."""
-    CrawlFailure.objects.filter(target=target, url_hash=url_hash(url)).delete()
+def clear(target: CrawlTarget, urls: Sequence[str]) -> None:
+    """The articles of these rows were had after all."""
+    if urls:
+        CrawlFailure.objects.filter(target=target, url_hash__in=[url_hash(url) for url in urls]).delete()
 
 
 def waiting(target: CrawlTarget, urls: list[str]) -> set[str]:

@@ -211,15 +211,10 @@ def progress(lease: Lease, *, current_page: int) -> None:
 def page_done(lease: Lease, page: int, cursor: str | None) -> None:
     """The page is complete: the safe place to go on from. Progress clears the count of attempts.
 
-    ``cursor`` names the next page; None: there is none.
+    ``cursor`` names the next page, BY_NUMBER says that its number does; None: there is none.
     """
     _fenced(lease, last_completed_page=page, current_page=page, cursor=cursor, attempt_count=0, heartbeat_at=Now())
     lease.job.attempt_count = 0
-
-
-def next_by_number(lease: Lease) -> None:
-    """There is a next page though the adapter gave no cursor for it: it is asked for by number."""
-    _fenced(lease, cursor=BY_NUMBER)
 
 
 def release(lease: Lease, *, wait_sec: float = 0, reason: str = "", counts: bool = False) -> None:

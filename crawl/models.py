@@ -66,6 +66,7 @@ class CrawlJob(models.Model):
             models.Index(fields=["target_code"], name="ix_crawl_job_target_code"),
             models.Index(fields=["status"], name="ix_crawl_job_status"),
             models.Index(fields=["status", "enqueued_at"], name="ix_crawl_job_status_enqueued"),
+            models.Index(fields=["enqueued_at", "job_id"], name="ix_crawl_job_enqueued"),
         ]
         verbose_name = _("job")
         verbose_name_plural = _("jobs")
@@ -100,6 +101,9 @@ class CrawlLog(models.Model):
         ]
         verbose_name = _("request")
         verbose_name_plural = _("requests")
+
+    def __str__(self) -> str:
+        return self.article_url or f"#{self.pk}"
 
 
 class CrawlHost(models.Model):
@@ -166,6 +170,9 @@ class CrawlSiteDay(models.Model):
         constraints = [models.UniqueConstraint(fields=["site", "day"], name="uq_crawl_site_day")]
         verbose_name = _("requests of a day")
         verbose_name_plural = _("requests by day")
+
+    def __str__(self) -> str:
+        return f"{self.day}"
 
 
 class CrawlRun(models.Model):
@@ -268,3 +275,6 @@ class SourceHealth(models.Model):
         db_table = "source_health"
         verbose_name = _("source health")
         verbose_name_plural = _("source health")
+
+    def __str__(self) -> str:
+        return str(self.target)

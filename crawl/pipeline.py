@@ -85,5 +85,6 @@ def close_page(crawl: Crawl, listing: ListPage, page: int) -> None:
     run.declared_total = listing.total if listing.total is not None else run.declared_total
     run.declared_pages = listing.pages if listing.pages is not None else run.declared_pages
     crawl.receipt.save()
-    jobs.page_done(crawl.lease, page, listing.next_cursor)
+    by_number = jobs.BY_NUMBER if listing.has_more else None
+    jobs.page_done(crawl.lease, page, listing.next_cursor or by_number)
     crashpoint("page.after_checkpoint")

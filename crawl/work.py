@@ -122,6 +122,8 @@ def _until_end(crawl: Crawl, bounds: Bounds) -> End:
         return _wait(crawl, over.wait_sec, over.reason, counts=over.counts)
     except StorageFull as error:
         return _wait(crawl, STORAGE_RETRY_SEC, f"{ErrorClass.STORAGE_FULL}: {error.strerror}", counts=False)
+    except OSError as error:
+        return _wait(crawl, STORAGE_RETRY_SEC, f"{ErrorClass.STORAGE}: {error}", counts=True)
     except OperationalError as error:
         return _wait(crawl, RETRY_SEC, f"{ErrorClass.DB}: {error}", counts=True)
     except ParseError as error:
@@ -172,8 +174,6 @@ def _pages(crawl: Crawl, bounds: Bounds) -> None:
             return _complete(crawl)
         if not listing.has_more or (result.all_known and not crawl.force and _known_for_long(crawl, listing)):
             return _complete(crawl)
-        if listing.next_cursor is None:
-            jobs.next_by_number(crawl.lease)
         if bounds.max_pages is not None and page - first + 1 >= bounds.max_pages:
             return None
         page, cursor, before = page + 1, listing.next_cursor, rows

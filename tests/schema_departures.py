@@ -117,6 +117,8 @@ ADDED_INDEXES: dict[str, dict[str, tuple[str, ...]]] = {
         "ix_article_index_no": ("index_no",),
     },
     "attachment": {"ix_attachment_retry": ("status", "next_retry_at")},
+    # the job lists of the admin and the API
+    "crawl_job": {"ix_crawl_job_enqueued": ("enqueued_at", "job_id")},
 }
 
 #: Foreign keys that no seed index leads with have an index of their own: InnoDB demands one, Django makes it on SQLite too.

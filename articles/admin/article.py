@@ -93,6 +93,7 @@ class ArticleAdmin(ReadOnlyKeysetAdmin):
         (
             _("Identity and processing"),
             {
+                "classes": ["collapse"],
                 "fields": (
                     "native_post_id",
                     "canonical_url",
@@ -100,7 +101,7 @@ class ArticleAdmin(ReadOnlyKeysetAdmin):
                     "content_hash",
                     ("parser_version", "fetch_strategy"),
                     "metadata_json",
-                )
+                ),
             },
         ),
     )

@@ -50,3 +50,6 @@ class ApiKeyUsage(models.Model):
         constraints = [models.UniqueConstraint(fields=["key", "window"], name="uq_api_key_usage_window")]
         verbose_name = _("key usage")
         verbose_name_plural = _("key usage")
+
+    def __str__(self) -> str:
+        return f"{self.key} {self.window}"

@@ -2,71 +2,14 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
-
 import pytest
-from django.contrib.auth import get_user_model
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import expect
 
 from crawl.models import CrawlJob
 from tests.admin import data
+from tests.browser.steward import Steward
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.browser]
-
-
-@pytest.fixture
-def browser(chromium_path: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Browser]:
-    # Playwright's own event loop runs in this thread; the rows that the test writes and reads meanwhile are no danger to it.
-    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
-    sandbox = [] if os.geteuid() else ["--no-sandbox"]  # Chromium refuses its sandbox to root
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=chromium_path, args=sandbox)
-        yield started
-        started.close()
-
-
-class Steward:
-    """One page of the browser, logged in, that notes what must not happen."""
-
-    def __init__(self, page: Page, server: str, pictures: Path) -> None:
-        self.page, self.server, self.pictures = page, server, pictures
-        self.dialogs: list[str] = []
-        self.errors: list[str] = []
-        self.away: list[str] = []
-        page.on("dialog", self._dialog)
-        page.on("pageerror", lambda error: self.errors.append(str(error)))
-        page.on("request", self._request)
-
-    def _dialog(self, dialog: Any) -> None:
-        self.dialogs.append(dialog.message)
-        dialog.dismiss()
-
-    def _request(self, request: Any) -> None:
-        if not request.url.startswith((self.server, "data:", "about:")):
-            self.away.append(request.url)
-
-    def open(self, path: str) -> None:
-        self.page.goto(self.server + path)
-
-    def picture(self, name: str) -> None:
-        self.page.screenshot(path=self.pictures / f"{name}.png", full_page=True)
-
-    def log_in(self) -> None:
-        self.open("/admin/")
-        self.page.fill("input[name=username]", "steward")
-        self.page.fill("input[name=password]", "correct horse")
-        self.page.click("#login-form button[type=submit]")
-        expect(self.page.locator("#status-box")).to_be_visible()
-
-
-@pytest.fixture
-def steward(browser: Browser, live_server: Any, tmp_path: Path) -> Steward:
-    get_user_model().objects.create_superuser("steward", "", "correct horse")
-    page = browser.new_page(viewport={"width": 1440, "height": 900}, timezone_id="Asia/Shanghai")
-    return Steward(page, live_server.url, Path(os.environ.get("BROWSER_PICTURES", tmp_path)))
 
 
 def test_a_target_is_run_and_its_job_cancelled(steward: Steward) -> None:

@@ -60,5 +60,5 @@ def test_what_was_had_after_all_is_forgotten(target: CrawlTarget) -> None:
     other = rows.target()
     for one in (target, other):
         failures.record(one, REF, ErrorClass.TIMEOUT, "no answer")
-    failures.clear(target, REF.url)
+    failures.clear(target, [REF.url])
     assert CrawlFailure.objects.get().target == other

@@ -207,7 +207,6 @@ class TestFence:
         [
             lambda lease: jobs.progress(lease, current_page=9),
             lambda lease: jobs.page_done(lease, 9, "late"),
-            lambda lease: jobs.next_by_number(lease),
             lambda lease: jobs.release(lease),
             lambda lease: jobs.finish(lease, "done", result={"late": True}),
             lambda lease: jobs.stop_wanted(lease),
