@@ -11,6 +11,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
+from django.contrib.contenttypes.models import ContentType
 from django.db import connections
 from django.db.utils import ConnectionHandler
 
@@ -31,6 +32,7 @@ def scratch_database(blocker: Any, folder: Path) -> Iterator[None]:
     with blocker.unblock():
         scratch = ConnectionHandler({"default": settings})["default"]
         connections["default"] = scratch
+        ContentType.objects.clear_cache()  # its ids are those of one database
         try:
             scratch.creation.create_test_db(verbosity=0, autoclobber=True, serialize=False)
             yield
@@ -38,3 +40,4 @@ def scratch_database(blocker: Any, folder: Path) -> Iterator[None]:
             scratch.creation.destroy_test_db(usual_name, verbosity=0)
             scratch.close()
             connections["default"] = usual
+            ContentType.objects.clear_cache()
