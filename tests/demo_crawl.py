@@ -15,6 +15,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from crawl.models import CrawlJob
 from departments import importing
 from deploy.demo.serve import DemoSite
 from sources import sync
@@ -50,11 +51,14 @@ def manifest_of(site: DemoSite, keep: Collection[str]) -> dict[str, Any]:
 
 
 def wait_until(what: str, condition: Callable[[], bool], seconds: float) -> None:
-    """Asks again and again until ``condition`` holds; fails naming ``what`` when it does not in time."""
+    """Asks again and again until ``condition`` holds; fails naming ``what`` and how the jobs stand."""
     ends, pause = monotonic() + seconds, Event()
     while not condition():
         if monotonic() > ends:
-            raise AssertionError(f"not within {seconds} s: {what}")
+            stand = list(
+                CrawlJob.objects.values("target_code", "status", "attempt_count", "current_page", "not_before", "wait_reason")
+            )
+            raise AssertionError(f"not within {seconds} s: {what}; jobs: {stand}")
         pause.wait(0.1)
 
 
