@@ -143,6 +143,11 @@ def free_slot(host: str, token: str, pause_sec: float | None) -> None:
     CrawlHost.objects.filter(host=host, slot_token=token).update(**values)
 
 
+def free_slots(token: str) -> None:
+    """Frees what a dead job held; its silence has been longer than any pause."""
+    CrawlHost.objects.filter(slot_token=token).update(slot_token=None, slot_until=None, slot_granted=False)
+
+
 def grant_slot(host: str, token: str) -> None:
     """The lease holder lets the waiting request go first."""
     CrawlHost.objects.filter(

@@ -295,6 +295,7 @@ def _recover(job: CrawlJob) -> str | None:
             return None
         if job.lease_token:
             hosts.release(job.host, job.lease_token)
+            hosts.free_slots(job.lease_token)
         runs.close_left_open(job.job_id, "failed", "the worker died or hung")
         for target_id in CrawlRun.objects.filter(job_id=job.job_id, target__isnull=False).values_list("target", flat=True)[:1]:
             health.project(target_id)

@@ -6,7 +6,6 @@ for the pace of the host, or for the request slot of another host. Redirects, fi
 
 from __future__ import annotations
 
-import secrets
 import threading
 import time
 
@@ -222,7 +221,7 @@ class Turn:
         """The request slot of a host that is not the job's own. While we wait for it, our own host is open to others, so two
         jobs that want each other's host do not block each other. Raises TurnOver when it is not to be had for now, HostRests.
         """
-        token, taken = secrets.token_hex(16), False
+        token, taken = self.lease.token, False  # the job's own, so that who recovers a dead job can free its slot
         deadline = time.monotonic() + LONGEST_WAIT_SEC
         try:
             while not taken:

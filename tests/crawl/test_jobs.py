@@ -282,6 +282,15 @@ class TestRecover:
         assert SourceHealth.objects.get(target=target).consecutive_failures == 1
         assert jobs.claim() is not None
 
+    def test_a_silent_job_frees_the_request_slot_it_held_on_another_host(self) -> None:
+        lease = claimed()
+        hosts.ask_slot("files.a.example", lease.token)
+        assert hosts.take_slot("files.a.example", lease.token)
+        fall_silent(lease)
+        jobs.recover()
+        hosts.ask_slot("files.a.example", "another")
+        assert hosts.take_slot("files.a.example", "another")
+
     def test_a_heartbeat_keeps_the_job(self) -> None:
         lease = claimed()
         fall_silent(lease)
