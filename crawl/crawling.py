@@ -24,6 +24,7 @@ from crawl.runs import Receipt
 from crawl.turns import Turn, TurnOver
 from govcrawler.crashpoints import crashpoint
 from govcrawler.fields import storable
+from govcrawler.logs import masked
 from sources.adapters.base import Adapter, ArticleRef, Request, Response
 from sources.models import CrawlTarget
 from sources.parsing.urls import host_key
@@ -181,12 +182,12 @@ class Crawl:
             CrawlLog(
                 site_id=self.target.site_id,
                 target_id=self.target.pk,
-                article_url=url,
+                article_url=masked(url),
                 strategy="httpx",
                 http_status=status,
                 duration_ms=round((time.monotonic() - self.turn.hop_at) * 1000),
                 success=error is None,
-                error_msg=storable(error) if error else None,
+                error_msg=storable(masked(error)) if error else None,
                 occurred_at=timezone.now(),
             )
         )

@@ -248,3 +248,14 @@ class TestPages:
         assert crawl_once(target) == "done"
         assert CrawlRun.objects.get().failed == 1
         assert len(server.log) <= 2 + 30
+
+
+def test_a_secret_in_an_address_is_kept_for_the_file_and_not_written_into_the_log(
+    server: FaultServer, witness: Witness
+) -> None:
+    url = file_of(server, "/f.pdf?token=canary-4711", pdf())
+    crawl_once(one_article(server, witness, url))
+    assert Attachment.objects.get().source_url == url
+    logged = CrawlLog.objects.values_list("article_url", flat=True)
+    assert server.url("/f.pdf?token=***") in logged
+    assert not [line for line in logged if "canary-4711" in (line or "")]
