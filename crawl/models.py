@@ -15,12 +15,17 @@ class CrawlJob(models.Model):
 
     ``active_key`` is the target's code while the job is queued or running and NULL afterwards, so a target has one active job.
     ``lease_token`` fences: only its holder may write results. ``not_before`` and ``wait_reason`` say why a job waits.
+    ``queue``: the workers that may take it; jobs that need a browser have workers of their own.
     """
 
     class Source(models.TextChoices):
         MANUAL = "manual", _("by hand")
         SCHEDULE = "schedule", _("scheduled")
         RETRY = "retry", _("retry")
+
+    class Queue(models.TextChoices):
+        CRAWL = "crawl", _("requests")
+        BROWSER = "browser", _("browser")
 
     class Status(models.TextChoices):
         QUEUED = "queued", _("queued")
@@ -53,6 +58,7 @@ class CrawlJob(models.Model):
     cursor = models.TextField(_("cursor"), null=True, blank=True)
     scheduled_for = models.DateTimeField(_("scheduled for"), null=True, blank=True)
     run_id = models.BigIntegerField(_("run"), null=True, blank=True)
+    queue = IdentityField(_("queue"), max_length=16, choices=Queue, default=Queue.CRAWL, db_default="crawl")
 
     class Meta:
         db_table = "crawl_job"
@@ -128,6 +134,7 @@ class CrawlHost(models.Model):
     robots_body = models.TextField(_("robots.txt"), null=True, blank=True)
     robots_fetched_at = models.DateTimeField(_("robots.txt fetched"), null=True, blank=True)
     updated_at = models.DateTimeField(_("updated"), auto_now=True, db_default=Now())
+    last_request_at = models.DateTimeField(_("last request"), null=True, blank=True)
 
     class Meta:
         db_table = "crawl_host"
@@ -147,6 +154,7 @@ class CrawlCluster(models.Model):
     stop = models.BooleanField(_("stop requested"), default=False, db_default=False)
     started_at = models.DateTimeField(_("started"), auto_now_add=True, db_default=Now())
     heartbeat_at = models.DateTimeField(_("heartbeat"), null=True, blank=True)
+    queue = IdentityField(_("queue"), max_length=16, choices=CrawlJob.Queue, default=CrawlJob.Queue.CRAWL, db_default="crawl")
 
     class Meta:
         db_table = "crawl_cluster"
@@ -173,6 +181,38 @@ class CrawlSiteDay(models.Model):
 
     def __str__(self) -> str:
         return f"{self.day}"
+
+
+class CrawlHostDay(models.Model):
+    """The politeness ledger: what was asked of a host on a day of Asia/Shanghai, to be shown to its webmaster.
+
+    Gaps are milliseconds from the end of one answer to the start of the next request on the host, by whatever worker; those of
+    an idle night count towards the longest. ``unanswered``: requests that ended without a status.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    host = IdentityField(_("host"), max_length=255)
+    day = models.DateField(_("day"))
+    requests = models.IntegerField(_("requests"), default=0, db_default=0)
+    bytes = models.BigIntegerField(_("bytes"), default=0, db_default=0)
+    status_2xx = models.IntegerField("2xx", default=0, db_default=0)
+    status_3xx = models.IntegerField("3xx", default=0, db_default=0)
+    status_4xx = models.IntegerField("4xx", default=0, db_default=0)
+    status_5xx = models.IntegerField("5xx", default=0, db_default=0)
+    unanswered = models.IntegerField(_("without answer"), default=0, db_default=0)
+    robots_refusals = models.IntegerField(_("refused by robots.txt"), default=0, db_default=0)
+    shortest_gap_ms = models.BigIntegerField(_("shortest gap, ms"), null=True, blank=True)
+    longest_gap_ms = models.BigIntegerField(_("longest gap, ms"), null=True, blank=True)
+
+    class Meta:
+        db_table = "crawl_host_day"
+        constraints = [models.UniqueConstraint(fields=["host", "day"], name="uq_crawl_host_day")]
+        indexes = [models.Index(fields=["day", "host"], name="ix_crawl_host_day_day")]
+        verbose_name = _("politeness ledger entry")
+        verbose_name_plural = _("politeness ledger")
+
+    def __str__(self) -> str:
+        return f"{self.host} {self.day}"
 
 
 class CrawlRun(models.Model):
@@ -257,8 +297,93 @@ class CrawlFailure(models.Model):
         return self.url
 
 
+class FieldCoverage(models.Model):
+    """How many of a run's saved articles had each field: a drop against the target's own past is a broken parser.
+
+    Kept longer than runs, so ``run_id`` is no foreign key. ``body_chars`` is the sum over the articles.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    target = models.ForeignKey(CrawlTarget, models.CASCADE, verbose_name=_("target"), related_name="+", db_index=False)
+    run_id = models.BigIntegerField(_("run"), unique=True)
+    recorded_at = models.DateTimeField(_("at"), auto_now_add=True, db_default=Now())
+    articles = models.IntegerField(_("articles"), default=0, db_default=0)
+    with_title = models.IntegerField(_("with title"), default=0, db_default=0)
+    with_date = models.IntegerField(_("with date"), default=0, db_default=0)
+    with_index_no = models.IntegerField(_("with index number"), default=0, db_default=0)
+    with_doc_no = models.IntegerField(_("with document number"), default=0, db_default=0)
+    with_publisher = models.IntegerField(_("with publisher"), default=0, db_default=0)
+    with_body = models.IntegerField(_("with text"), default=0, db_default=0)
+    body_chars = models.BigIntegerField(_("characters of text"), default=0, db_default=0)
+
+    class Meta:
+        db_table = "crawl_field_coverage"
+        indexes = [models.Index(fields=["target", "recorded_at"], name="ix_crawl_field_coverage_target")]
+        verbose_name = _("field coverage")
+        verbose_name_plural = _("field coverage")
+
+    def __str__(self) -> str:
+        return f"#{self.run_id}"
+
+
+class Alarm(models.Model):
+    """Something a person must look at. ``open_key`` is its kind and subject until it is closed and NULL afterwards, so the
+    same trouble has one open row, counted in ``occurrences``, however often it is met."""
+
+    class Status(models.TextChoices):
+        OPEN = "open", _("open")
+        ACKNOWLEDGED = "acknowledged", _("acknowledged")
+        CLOSED = "closed", _("closed")
+
+    class Severity(models.TextChoices):
+        WARNING = "warning", _("warning")
+        CRITICAL = "critical", _("critical")
+
+    id = models.BigAutoField(primary_key=True)
+    kind = models.CharField(_("kind"), max_length=40)
+    subject = models.CharField(_("subject"), max_length=255)
+    open_key = HashField(_("open key"), null=True, blank=True, unique=True)
+    status = models.CharField(_("status"), max_length=20, choices=Status, default=Status.OPEN, db_default=Status.OPEN.value)
+    severity = models.CharField(_("severity"), max_length=20, choices=Severity)
+    message = models.CharField(_("message"), max_length=500)
+    evidence_json = JSONField(_("evidence"), null=True, blank=True)
+    occurrences = models.IntegerField(_("met"), default=1, db_default=1)
+    first_seen_at = models.DateTimeField(_("first met"), auto_now_add=True, db_default=Now())
+    last_seen_at = models.DateTimeField(_("last met"), auto_now_add=True, db_default=Now())
+    acknowledged_at = models.DateTimeField(_("acknowledged at"), null=True, blank=True)
+    acknowledged_by = models.CharField(_("acknowledged by"), max_length=150, null=True, blank=True)
+    closed_at = models.DateTimeField(_("closed at"), null=True, blank=True)
+    closed_by = models.CharField(_("closed by"), max_length=150, null=True, blank=True)
+    notified_at = models.DateTimeField(_("sent at"), null=True, blank=True)
+    notify_attempts = models.IntegerField(_("tries to send"), default=0, db_default=0)
+    notify_error = models.CharField(_("not sent because"), max_length=500, null=True, blank=True)
+    next_notify_at = models.DateTimeField(_("next try to send"), null=True, blank=True)
+
+    class Meta:
+        db_table = "crawl_alarm"
+        indexes = [
+            models.Index(fields=["status", "last_seen_at"], name="ix_crawl_alarm_status"),
+            models.Index(fields=["next_notify_at"], name="ix_crawl_alarm_notify"),
+        ]
+        verbose_name = _("alarm")
+        verbose_name_plural = _("alarms")
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.subject}"
+
+
 class SourceHealth(models.Model):
-    """State of a target as its runs tell it: a projection, rebuilt from ``crawl_run`` at any time (seed 002)."""
+    """State of a target as its runs tell it: a projection, rebuilt from ``crawl_run`` at any time (seed 002).
+
+    ``state`` with its ``evidence_json`` is the judgement at ``judged_at``; the other columns are facts.
+    """
+
+    class State(models.TextChoices):
+        HEALTHY = "healthy", _("healthy")
+        QUIET = "quiet", _("quiet")
+        LATE = "late", _("late")
+        BROKEN = "broken", _("broken")
+        NO_HISTORY = "no_history", _("not enough history")
 
     target = models.OneToOneField(CrawlTarget, models.CASCADE, primary_key=True, related_name="health")
     last_run_id = models.BigIntegerField(_("last run"), null=True, blank=True)
@@ -270,6 +395,16 @@ class SourceHealth(models.Model):
     success_rate_7d = models.FloatField(_("success rate, 7 days"), null=True, blank=True)
     mean_duration_sec = models.FloatField(_("mean duration, s"), null=True, blank=True)
     updated_at = models.DateTimeField(_("updated"), auto_now=True, db_default=Now())
+    runs_24h = models.IntegerField(_("runs, 24 hours"), default=0, db_default=0)
+    success_rate_24h = models.FloatField(_("success rate, 24 hours"), null=True, blank=True)
+    requests_7d = models.IntegerField(_("requests, 7 days"), default=0, db_default=0)
+    failed_requests_7d = models.IntegerField(_("failed requests, 7 days"), default=0, db_default=0)
+    state = models.CharField(
+        _("state"), max_length=20, choices=State, default=State.NO_HISTORY, db_default=State.NO_HISTORY.value
+    )
+    state_since = models.DateTimeField(_("since"), null=True, blank=True)
+    evidence_json = JSONField(_("evidence"), null=True, blank=True)
+    judged_at = models.DateTimeField(_("judged at"), null=True, blank=True)
 
     class Meta:
         db_table = "source_health"

@@ -21,7 +21,9 @@ class CrawlSite(models.Model):
         NATION = "nation_ref", _("nation, for reference")
 
     class Strategy(models.TextChoices):
+        AUTO = "auto", _("automatic")
         HTTPX = "httpx", "httpx"
+        PLAYWRIGHT = "playwright", _("browser")
 
     class ManagedBy(models.TextChoices):
         YAML = "yaml", _("YAML files")
@@ -37,6 +39,8 @@ class CrawlSite(models.Model):
     default_fetch_strategy = models.CharField(_("fetch strategy"), max_length=50, null=True, blank=True, choices=Strategy)
     strategy_override_reason = models.CharField(_("reason of the strategy"), max_length=200, null=True, blank=True)
     respect_robots = models.BooleanField(_("respect robots.txt"), default=True, db_default=True)
+    verify_tls = models.BooleanField(_("check certificates"), default=True, db_default=True)
+    egress_proxy = models.CharField(_("egress proxy"), max_length=500, null=True, blank=True)
     yaml_path = models.CharField(_("YAML file"), max_length=500, null=True, blank=True)
     managed_by = models.CharField(
         _("managed by"), max_length=10, choices=ManagedBy, default=ManagedBy.YAML, db_default=ManagedBy.YAML.value

@@ -40,13 +40,17 @@ BINARY_COLUMNS: dict[str, tuple[str, ...]] = {
     "article": ("native_post_id", "url_hash", "content_hash", "title_time_hash"),
     "attachment": ("file_hash", "url_hash"),
     "master_column_registry": ("adapter_id", "column_id"),
-    "crawl_job": ("job_id", "site_code", "target_code", "active_key", "lease_token"),
+    "crawl_job": ("job_id", "site_code", "target_code", "active_key", "lease_token", "queue"),
 }
 
 #: What the database itself does on delete: it refuses. The seed's rules run in Django, which also resets bindings.
 DATABASE_DELETE_RULE = {"mysql": "RESTRICT", "sqlite": "NO ACTION"}
 
 ADDED_COLUMNS: dict[str, str] = {
+    "crawl_site": """
+        verify_tls BOOLEAN NOT NULL DEFAULT TRUE # a site with a broken certificate is crawled only when somebody says so
+        egress_proxy VARCHAR(500) # some sites are reached only through a proxy of the city
+    """,
     "crawl_target": """
         backfill_completed_at DATETIME # an early stop is allowed only after a pass has reached the end
         next_due_at DATETIME # the tick moves it by compare-and-swap, so a due run is enqueued once
@@ -88,6 +92,7 @@ ADDED_COLUMNS: dict[str, str] = {
         cursor TEXT # checkpoint of lists without page numbers
         scheduled_for DATETIME # one job for one due time
         run_id BIGINT # the run of the current attempt
+        queue VARCHAR(16) NOT NULL DEFAULT 'crawl' # jobs that need a browser have workers of their own
     """,
 }
 
@@ -144,6 +149,9 @@ ADDED_TABLES: dict[str, str] = {
     "crawl_host": "lease, pace, back-off and robots.txt of a host",
     "crawl_cluster": "running workers and their heartbeat",
     "crawl_site_day": "requests of a site and day, for the daily cap",
+    "crawl_host_day": "the politeness ledger: what was asked of a host on a day",
+    "crawl_field_coverage": "how many articles of a run had each field",
+    "crawl_alarm": "what a person must look at",
     "crawl_run": "the receipt of one job attempt",
     "crawl_failure": "list rows whose article could not be had",
     "source_health": "state of a target as its runs tell it",
