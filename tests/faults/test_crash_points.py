@@ -11,7 +11,7 @@ from django.db import connection
 from django.test import override_settings
 
 from articles import content_store
-from crawl import jobs, judgement
+from crawl import jobs, judgement, store_check
 from crawl.models import CrawlJob, CrawlRun
 from deploy.demo.serve import DemoSite
 from govcrawler.crashpoints import NAMES
@@ -52,6 +52,7 @@ def test_a_worker_killed_at_the_point_and_restarted_reaches_the_manifest(
     assert set(CrawlJob.objects.values_list("status", flat=True)) == {"done"}
     with override_settings(CONTENT_DIR=str(content)):
         assert judgement.compare(manifest_of(site, TARGETS)) == []
+        assert list(store_check.breaches()) == []
         assert list(content_store.open_store().keys("spool")) == []
     assert_nothing_was_fetched_thrice(site)
     assert CrawlRun.objects.filter(finished_at=None).count() == 0
