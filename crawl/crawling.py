@@ -73,13 +73,11 @@ class Crawl:
     def fetch(self, request: Request, *, expected: Expected) -> Response:
         """One page, logged and judged. Raises FetchError, TurnOver, SliceOver, Stopped, jobs.LeaseLost."""
         try:
-            fetched = self.fetcher.fetch(request, before_hop=self.turn.before_hop)
+            fetched = self.fetcher.fetch(request, before_hop=self.turn.before_hop, after_hop=self.turn.after_hop)
             crashpoint("fetch.after_response")
-            self.turn.after_hop()
             refuse_other(fetched.response, expected)
         except FetchError as plain:
             error = _told_apart(plain, expected)
-            self.turn.after_hop()
             self._log(request.url, error.status, str(error))
             self.note_fetch_error(error)
             raise error from plain.__cause__
@@ -91,13 +89,12 @@ class Crawl:
     def download(self, request: Request) -> Downloaded:
         """One file into the content store's temporary folder, logged. Raises as ``fetch``; the caller notes the error."""
         try:
-            got = self.fetcher.download(request, self.store.temporary().parent, before_hop=self.turn.before_hop)
+            folder = self.store.temporary().parent
+            got = self.fetcher.download(request, folder, before_hop=self.turn.before_hop, after_hop=self.turn.after_hop)
         except FetchError as plain:
             error = _told_apart(plain, "file")
             self._log(request.url, error.status, str(error))
             raise error from plain.__cause__
-        finally:
-            self.turn.after_hop()
         self._log(request.url, got.status, None)
         self.receipt.run.bytes += got.wire_bytes
         return got

@@ -31,9 +31,15 @@ NOT_BACKING_OFF = Q(backoff_until__isnull=True) | Q(backoff_until__lte=Now())
 
 @dataclass(frozen=True)
 class Seen:
-    """A host's row at one moment: seconds left of its pace and of its back-off, and whether a slot is wished for or in use."""
+    """A host's row at one moment: seconds left of its pace and of its back-off, and whether a slot is wished for or in use.
+
+    ``idle_sec``: seconds since the end of the last request that was written down; None when there was none. ``half_open``:
+    a back-off has ended and no answer has come since, so the next request is a probe and its maker is alone.
+    """
 
     wait_sec: float = 0.0
+    idle_sec: float | None = None
+    half_open: bool = False
     backoff_sec: float = 0.0
     backoff_reason: str = ""
     slot_wanted: bool = False
@@ -42,15 +48,21 @@ class Seen:
 
 def look(host: str) -> Seen:
     """What the host's row says now, by the database's clock; a host nobody has asked yet is free."""
-    columns = ("next_allowed_at", "backoff_until", "backoff_reason", "slot_token", "slot_until", "slot_granted", "now")
+    columns = (
+        *("next_allowed_at", "backoff_until", "backoff_reason", "slot_token", "slot_until", "slot_granted"),
+        *("last_request_at", "consecutive_failures", "now"),
+    )
     row = CrawlHost.objects.filter(host=host).annotate(now=Now()).values(*columns).first()  # robots.txt stays where it is
     if row is None:
         return Seen()
     now: datetime = row["now"]
+    last, resting = row["last_request_at"], seconds_until(row["backoff_until"], now)
     slot = row["slot_token"] is not None and row["slot_until"] is not None and row["slot_until"] > now
     return Seen(
         wait_sec=seconds_until(row["next_allowed_at"], now),
-        backoff_sec=seconds_until(row["backoff_until"], now),
+        idle_sec=max((now - last).total_seconds(), 0.0) if last else None,
+        half_open=not resting and row["consecutive_failures"] > 0,
+        backoff_sec=resting,
         backoff_reason=row["backoff_reason"] or "",
         slot_wanted=slot and not row["slot_granted"],
         slot_taken=slot and row["slot_granted"],
@@ -102,9 +114,18 @@ def release(host: str, token: str) -> None:
     CrawlHost.objects.filter(host=host, lease_token=token).update(lease_token=None, lease_until=None, lease_job_id=None)
 
 
-def reserve(host: str, token: str, seconds: float) -> bool:
-    """The lease holder's pace, written ahead of its request: nobody asks before. False: the lease is lost."""
-    return bool(CrawlHost.objects.filter(host=host, lease_token=token).update(next_allowed_at=now_plus(seconds)))
+def reserve(host: str, token: str, seconds: float, idle_sec: float | None = None) -> bool:
+    """The lease holder's pace, written ahead of its request: nobody asks before. False: the lease is lost.
+
+    ``idle_sec``: seconds since its last request ended.
+    """
+    return bool(
+        CrawlHost.objects.filter(host=host, lease_token=token).update(next_allowed_at=now_plus(seconds), **_last(idle_sec))
+    )
+
+
+def _last(idle_sec: float | None) -> dict[str, object]:
+    return {} if idle_sec is None else {"last_request_at": now_plus(-idle_sec)}
 
 
 def postpone(host: str, seconds: float) -> None:
@@ -139,7 +160,7 @@ def free_slot(host: str, token: str, pause_sec: float | None) -> None:
     """Gives the slot back; after a request the next one waits ``pause_sec`` (None: no request was made)."""
     values: dict[str, object] = {"slot_token": None, "slot_until": None, "slot_granted": False}
     if pause_sec is not None:
-        values["next_allowed_at"] = now_plus(pause_sec)
+        values |= {"next_allowed_at": now_plus(pause_sec), "last_request_at": Now()}
     CrawlHost.objects.filter(host=host, slot_token=token).update(**values)
 
 
@@ -148,11 +169,11 @@ def free_slots(token: str) -> None:
     CrawlHost.objects.filter(slot_token=token).update(slot_token=None, slot_until=None, slot_granted=False)
 
 
-def grant_slot(host: str, token: str) -> None:
-    """The lease holder lets the waiting request go first."""
+def grant_slot(host: str, token: str, idle_sec: float | None = None) -> None:
+    """The lease holder, whose last request ended ``idle_sec`` seconds ago, lets the waiting request go first."""
     CrawlHost.objects.filter(
         host=host, lease_token=token, slot_token__isnull=False, slot_granted=False, slot_until__gt=Now()
-    ).update(slot_granted=True, slot_until=now_plus(SLOT_USE_SEC))
+    ).update(slot_granted=True, slot_until=now_plus(SLOT_USE_SEC), **_last(idle_sec))
 
 
 def back_off(host: str, seconds: float, reason: str) -> None:

@@ -63,8 +63,7 @@ def sample(target: CrawlTarget) -> list[tuple[str, str]]:
 def _pages(adapter: Adapter, ref: ArticleRef, turn: Turn) -> list[Response]:
     got: list[Response] = []
     while (request := adapter.detail_request(ref, got)) is not None:
-        got.append(turn.fetcher.fetch(request, before_hop=turn.before_hop).response)
-        turn.after_hop()
+        got.append(turn.fetcher.fetch(request, before_hop=turn.before_hop, after_hop=turn.after_hop).response)
     return got
 
 

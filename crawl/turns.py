@@ -14,7 +14,7 @@ from django.db.models import F
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from crawl import hosts, jobs, politeness
+from crawl import hosts, jobs, ledger, politeness
 from crawl.errors import ErrorClass, FetchError
 from crawl.fetching.http import HttpFetcher, Limits
 from crawl.fetching.robots import RobotsPolicy, RobotsState, robots_url
@@ -62,6 +62,11 @@ class SliceOver(Exception):
     """The slice's time is up: no further request starts, the job goes on in the next slice."""
 
 
+def _ago(seconds: float | None) -> float | None:
+    """The moment ``seconds`` ago, of ``time.monotonic``."""
+    return None if seconds is None else time.monotonic() - seconds
+
+
 class Turn:
     """One job's use of the network. Not shared between threads; ``stop`` is the worker's stop event.
 
@@ -88,8 +93,11 @@ class Turn:
         self.agent = settings.CRAWL["user_agent"]
         self.requests = 0
         self.hop_at = time.monotonic()
-        self._floor_at = time.monotonic() + hosts.look(self.host).wait_sec  # what others' requests ask of us
+        self.account = ledger.Account()
+        seen = hosts.look(self.host)
+        self._floor_at = time.monotonic() + seen.wait_sec  # what others' requests ask of us
         self._ended_at: float | None = None  # end of our last request to our own host
+        self._idle_from = _ago(seen.idle_sec)  # end of anybody's last request there
         self._granted = False  # somebody else's request may be out on our host
         self._synced_at = 0.0
         self._robots: dict[str, RobotsPolicy] = {}
@@ -104,17 +112,19 @@ class Turn:
         if policy.state is RobotsState.DISALLOW_ALL:
             raise self._without_robots(url, policy)
         if not policy.allows(url, self.agent):
+            self.account.refused(host_key(url))
             raise FetchError(ErrorClass.ROBOTS, "robots.txt forbids this URL", url=url)
         self._take_turn(host_key(url))
 
-    def after_hop(self) -> None:
+    def after_hop(self, status: int | None = None, wire_bytes: int = 0) -> None:
         """The request in flight has ended: the host's pause begins, a foreign host's slot is free again."""
         if self._hop is None:
             return
         host, slot = self._hop
         self._hop = None
+        self.account.answer(host, status, wire_bytes)
         if slot is None:
-            self._ended_at = time.monotonic()
+            self._ended_at = self._idle_from = time.monotonic()
         else:
             hosts.free_slot(host, slot, self._pause(host))
 
@@ -125,8 +135,9 @@ class Turn:
         if self._granted:
             hosts.postpone(self.host, left)  # the other request writes its own pause, which must stand
         else:
-            hosts.reserve(self.host, self.lease.token, left)
+            hosts.reserve(self.host, self.lease.token, left, self._idle_sec())
         self._save_requests()
+        self.account.save()
 
     def check_stop(self) -> None:
         """Raises Stopped, SliceOver or jobs.LeaseLost."""
@@ -151,6 +162,7 @@ class Turn:
             if slot:
                 hosts.free_slot(host, slot, None)
             raise
+        self.account.request(host, hosts.look(host).idle_sec if slot else self._idle_sec())
         self._hop = (host, slot)
         self.hop_at = time.monotonic()
 
@@ -171,6 +183,9 @@ class Turn:
         policy = self._robots.get(host)
         return politeness.pause(self._intervals[host], float(jitter), policy.crawl_delay(self.agent) if policy else None)
 
+    def _idle_sec(self) -> float | None:
+        return None if self._idle_from is None else time.monotonic() - self._idle_from
+
     def _next_at(self, pause: float) -> float:
         return self._floor_at if self._ended_at is None else max(self._floor_at, self._ended_at + pause)
 
@@ -185,9 +200,9 @@ class Turn:
             if seen.slot_taken:
                 self.stop.wait(POLL_SEC)
                 self.check_stop()
-            elif seen.slot_wanted and not granted:
+            elif seen.slot_wanted and not granted and not seen.half_open:
                 granted = self._granted = True
-                hosts.grant_slot(self.host, self.lease.token)
+                hosts.grant_slot(self.host, self.lease.token, self._idle_sec())
             elif self._next_at(pause) <= time.monotonic():
                 break
         self._write_ahead(pause)
@@ -205,6 +220,7 @@ class Turn:
         seen = hosts.look(self.host)
         if self._granted and not seen.slot_taken:
             self._floor_at = max(self._floor_at, time.monotonic() + seen.wait_sec)
+            self._idle_from = _ago(seen.idle_sec)
         self._granted = seen.slot_taken
         return seen
 
@@ -214,8 +230,9 @@ class Turn:
         if now - self._synced_at < SYNC_SEC:
             return
         self._synced_at = now
-        if not hosts.reserve(self.host, self.lease.token, pause + SYNC_SEC):
+        if not hosts.reserve(self.host, self.lease.token, pause + SYNC_SEC, self._idle_sec()):
             raise jobs.LeaseLost(self.lease.job.job_id)
+        self.account.save()
 
     def _foreign_slot(self, host: str) -> str:
         """The request slot of a host that is not the job's own. While we wait for it, our own host is open to others, so two
@@ -243,8 +260,8 @@ class Turn:
 
     def _offer_own_host(self) -> None:
         seen = self._look()
-        if seen.slot_wanted and self._next_at(self._pause(self.host)) <= time.monotonic():
-            hosts.grant_slot(self.host, self.lease.token)
+        if seen.slot_wanted and not seen.half_open and self._next_at(self._pause(self.host)) <= time.monotonic():
+            hosts.grant_slot(self.host, self.lease.token, self._idle_sec())
             self._granted = True
 
     def _policy(self, url: str) -> RobotsPolicy:
@@ -265,7 +282,9 @@ class Turn:
     def _fetch_policy(self, url: str, host: str) -> RobotsPolicy:
         request, error = Request(robots_url(url)), None
         try:
-            fetched = self.fetcher.fetch(request, before_hop=self._robots_hop, limits=self.robots_limits)
+            fetched = self.fetcher.fetch(
+                request, before_hop=self._robots_hop, after_hop=self.after_hop, limits=self.robots_limits
+            )
             policy = RobotsPolicy.from_fetch(fetched.response.status, fetched.response.body)
         except HostRests:
             raise

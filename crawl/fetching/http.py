@@ -35,6 +35,7 @@ from sources.adapters.base import Request, Response
 
 MIB = 1024 * 1024
 BeforeHop = Callable[[str], object]
+AfterHop = Callable[[int | None, int], object]
 
 # What the body of a redirect or of a refusal may cost: it keeps a connection alive or tells a block page, no more.
 _SIDE_BODY_BYTES = 64 * 1024
@@ -132,6 +133,9 @@ class Downloaded:
     duration_ms: int
 
 
+_Hooks = tuple[BeforeHop | None, AfterHop | None]
+
+
 @dataclass(slots=True)
 class _Chain:
     """The state of one call while it goes from hop to hop."""
@@ -141,11 +145,14 @@ class _Chain:
     message: Message
     limits: Limits
     before_hop: BeforeHop | None
+    after_hop: AfterHop | None
     verify_tls: bool
     cookies: ChainCookies = field(default_factory=ChainCookies)
     visited: list[str] = field(default_factory=list)
     seconds: float = 0.0
     wire_bytes: int = 0
+    status: int | None = None  # of the hop in flight
+    hop_bytes: int = 0  # of the hop in flight, bodies of redirects and refusals included
     retried: set[str] = field(default_factory=set)
 
     def retry_once(self, why: str) -> bool:
@@ -188,6 +195,7 @@ class HttpFetcher:
         request: Request,
         *,
         before_hop: BeforeHop | None = None,
+        after_hop: AfterHop | None = None,
         validators: Mapping[str, str] | None = None,
         limits: Limits | None = None,
         verify_tls: bool = True,
@@ -195,10 +203,12 @@ class HttpFetcher:
         """Fetch a page into memory. ``validators`` are If-None-Match and If-Modified-Since of the last version.
 
         ``before_hop(url)`` runs before every single request, redirects and the two kinds of retry included; what it raises
-        ends the call. Raises FetchError.
+        ends the call. ``after_hop(status, wire bytes)`` runs when each of them has ended; status None: no answer came.
+        Raises FetchError.
         """
         sink = MemorySink()
-        chain = self._chain(request, limits or self._settings.page_limits, before_hop, validators or {}, verify_tls)
+        hooks = (before_hop, after_hop)
+        chain = self._chain(request, limits or self._settings.page_limits, hooks, validators or {}, verify_tls)
         head = self._run(chain, sink)
         response = Response(request, chain.url, head.status, head.headers, sink.body, head.received_at)
         return Fetched(
@@ -216,11 +226,12 @@ class HttpFetcher:
         directory: Path,
         *,
         before_hop: BeforeHop | None = None,
+        after_hop: AfterHop | None = None,
         limits: Limits | None = None,
         verify_tls: bool = True,
     ) -> Downloaded:
         """Stream a file into ``directory`` (see FileSink). On any error no file is left. Raises FetchError."""
-        chain = self._chain(request, limits or self._settings.file_limits, before_hop, {}, verify_tls)
+        chain = self._chain(request, limits or self._settings.file_limits, (before_hop, after_hop), {}, verify_tls)
         with FileSink(directory) as sink:
             head = self._run(chain, sink)
             sha256 = sink.finish()
@@ -240,7 +251,7 @@ class HttpFetcher:
         )
 
     def _chain(
-        self, request: Request, limits: Limits, before_hop: BeforeHop | None, validators: Mapping[str, str], verify_tls: bool
+        self, request: Request, limits: Limits, hooks: _Hooks, validators: Mapping[str, str], verify_tls: bool
     ) -> _Chain:
         headers = {"accept": "*/*", "accept-language": self._settings.accept_language}
         headers |= {name.lower(): value for name, value in (*request.headers.items(), *validators.items())}
@@ -248,7 +259,7 @@ class HttpFetcher:
         for name in ("host", "connection", "content-length", "transfer-encoding", "user-agent", "accept-encoding", "te"):
             headers.pop(name, None)
         message = Message(request.method.upper(), headers, request.body)
-        return _Chain(request, request.url, message, limits, before_hop, verify_tls)
+        return _Chain(request, request.url, message, limits, *hooks, verify_tls)
 
     def _run(self, chain: _Chain, sink: Sink) -> Head:
         try:
@@ -269,6 +280,7 @@ class HttpFetcher:
     def _hop(self, chain: _Chain, origin: Origin, target: str, sink: Sink) -> Head | None:
         """One request. Returns the head of the final answer, its body written; None when the chain goes on."""
         started = monotonic()
+        chain.status, chain.hop_bytes = None, 0
         exchange = Exchange(chain.limits.deadline - chain.seconds)
         try:
             with self._backend.exchanging(exchange), self._send(chain, origin, target, exchange) as answer:
@@ -281,6 +293,8 @@ class HttpFetcher:
             raise
         finally:
             chain.seconds += monotonic() - started
+            if chain.after_hop is not None:
+                chain.after_hop(chain.status, chain.hop_bytes)
 
     @contextmanager
     def _send(self, chain: _Chain, origin: Origin, target: str, exchange: Exchange) -> Iterator[httpcore.Response]:
@@ -320,6 +334,7 @@ class HttpFetcher:
         self, chain: _Chain, origin: Origin, target: str, exchange: Exchange, answer: httpcore.Response, sink: Sink
     ) -> Head | None:
         head = read_head(answer, chain.message, self._settings.max_header_bytes)
+        chain.status = head.status
         chain.cookies.store(origin, target, head.values("set-cookie"))
         if head.status in REDIRECTS:
             self._side_body(answer, head, exchange, chain)
@@ -351,6 +366,7 @@ class HttpFetcher:
 
         def count(size: int) -> None:
             chain.wire_bytes += size
+            chain.hop_bytes += size
 
         chunks = wire_chunks(answer, exchange, chain.limits.wire_bytes, count)
         codings = () if head.bodyless else codings_of(head.texts("content-encoding"))
@@ -373,8 +389,12 @@ class HttpFetcher:
         """The beginning of a body that is not the page asked for. Its own failures are not the failure of the request."""
         exchange.shorten(min(_SIDE_BODY_SECONDS, _SIDE_BODY_SHARE * chain.limits.deadline))
         body = bytearray()
+
+        def count(size: int) -> None:
+            chain.hop_bytes += size
+
         try:
-            chunks = wire_chunks(answer, exchange, _SIDE_BODY_BYTES, lambda size: None)
+            chunks = wire_chunks(answer, exchange, _SIDE_BODY_BYTES, count)
             codings = () if head.bodyless else codings_of(head.texts("content-encoding"))
             for piece in decode(chunks, codings, _SIDE_BODY_BYTES):
                 body += piece
