@@ -10,13 +10,20 @@ import csv
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
-from typing import TextIO
+from typing import Protocol
 
 from django.db.models import BigIntegerField, Case, ExpressionWrapper, F, Q, QuerySet, Value, When
 from django.utils import timezone
 
 from crawl import politeness
 from crawl.models import CrawlHostDay
+
+
+class Writable(Protocol):
+    """What the CSV goes to: a file, an answer, a command's output."""
+
+    def write(self, text: str, /) -> object: ...
+
 
 COLUMNS = (
     *("day", "host", "requests", "bytes", "status_2xx", "status_3xx", "status_4xx", "status_5xx", "unanswered"),
@@ -82,9 +89,7 @@ class Account:
 
 def _add(host: str, day: date, entry: _Entry) -> None:
     sums = {name: getattr(entry, name) for name in COLUMNS[2:-2]}
-    values: dict[str, object] = {
-        name: ExpressionWrapper(F(name) + _big(amount), BigIntegerField()) for name, amount in sums.items() if amount
-    }
+    values: dict[str, object] = {name: _sum(name, amount) for name, amount in sums.items() if amount}
     if entry.shortest_gap_ms is not None:
         values["shortest_gap_ms"] = _extreme("shortest_gap_ms", "gt", entry.shortest_gap_ms)
         values["longest_gap_ms"] = _extreme("longest_gap_ms", "lt", entry.longest_gap_ms or 0)
@@ -92,6 +97,10 @@ def _add(host: str, day: date, entry: _Entry) -> None:
     if not row.update(**values):
         CrawlHostDay.objects.get_or_create(host=host, day=day)
         row.update(**values)
+
+
+def _sum(column: str, amount: int) -> ExpressionWrapper:
+    return ExpressionWrapper(F(column) + _big(amount), BigIntegerField())
 
 
 def _big(value: int) -> Value:
@@ -114,7 +123,7 @@ def entries(hosts: Iterable[str] = (), first: date | None = None, last: date | N
     return rows if last is None else rows.filter(day__lte=last)
 
 
-def write_csv(rows: QuerySet[CrawlHostDay], file: TextIO) -> int:
+def write_csv(rows: QuerySet[CrawlHostDay], file: Writable) -> int:
     """The rows as CSV with a heading; says how many. Gaps are milliseconds between an answer's end and the next request."""
     writer = csv.writer(file)
     writer.writerow(COLUMNS)

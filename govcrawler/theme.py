@@ -58,6 +58,8 @@ UNFOLD: dict[str, Any] = {
                     _item(_("columns"), "view_column", "sources", "mastercolumn"),
                     _item(_("departments"), "corporate_fare", "departments", "localdepartment"),
                     _item(_("source health"), "monitor_heart", "crawl", "sourcehealth"),
+                    _item(_("alarms"), "notifications", "crawl", "alarm"),
+                    _item(_("field coverage"), "stacked_bar_chart", "crawl", "fieldcoverage"),
                 ],
             },
             {
@@ -79,6 +81,7 @@ UNFOLD: dict[str, Any] = {
                     _item(_("failed articles"), "error", "crawl", "crawlfailure"),
                     _item(_("requests"), "http", "crawl", "crawllog"),
                     _item(_("hosts"), "dns", "crawl", "crawlhost"),
+                    _item(_("politeness ledger"), "handshake", "crawl", "crawlhostday"),
                     _item(_("requests by day"), "calendar_month", "crawl", "crawlsiteday"),
                     _item(_("workers"), "engineering", "crawl", "crawlcluster"),
                 ],

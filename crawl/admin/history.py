@@ -1,4 +1,4 @@
-"""What crawling left behind: requests, runs, failures, hosts, workers, days and health. Read-only."""
+"""What crawling left behind: requests, runs, failures, hosts, workers and days. Read-only."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
-from crawl.models import CrawlCluster, CrawlFailure, CrawlHost, CrawlLog, CrawlRun, CrawlSiteDay, SourceHealth
-from govcrawler.admin_base import ReadOnlyAdmin, ReadOnlyKeysetAdmin, all_fields, link, outward, register, short
+from crawl.models import CrawlCluster, CrawlFailure, CrawlHost, CrawlLog, CrawlRun, CrawlSiteDay
+from govcrawler.admin_base import ReadOnlyAdmin, ReadOnlyKeysetAdmin, all_fields, outward, register, short
 from govcrawler.admin_wording import SCOPES, in_words
 
 
@@ -145,28 +145,3 @@ class SiteDayAdmin(ReadOnlyKeysetAdmin):
     list_prefetch = ("site",)
     fields = ("site", "day", "requests")
     goes_with_parent = True
-
-
-@register(SourceHealth)
-class HealthAdmin(ReadOnlyAdmin):
-    list_display = (
-        "target_link",
-        "last_success_at",
-        "last_failure_at",
-        "consecutive_failures",
-        "runs_7d",
-        "rate",
-        "last_inserted_at",
-    )
-    list_select_related = ("target",)
-    ordering = ("-consecutive_failures", "target")
-    fields = ("target_link", *all_fields(SourceHealth, "target"))
-    goes_with_parent = True
-
-    @display(description=_("target"))
-    def target_link(self, row: SourceHealth) -> str | SafeString:
-        return link(row.target)
-
-    @display(description=_("success rate, 7 days"))
-    def rate(self, row: SourceHealth) -> str:
-        return "-" if row.success_rate_7d is None else f"{row.success_rate_7d:.0%}"

@@ -20,7 +20,18 @@ from articles.models import (
     ConsumerState,
     Tombstone,
 )
-from crawl.models import CrawlCluster, CrawlFailure, CrawlHost, CrawlLog, CrawlRun, CrawlSiteDay, SourceHealth
+from crawl.models import (
+    Alarm,
+    CrawlCluster,
+    CrawlFailure,
+    CrawlHost,
+    CrawlHostDay,
+    CrawlLog,
+    CrawlRun,
+    CrawlSiteDay,
+    FieldCoverage,
+    SourceHealth,
+)
 from govcrawler.access import keys
 from govcrawler.access.models import ApiKeyUsage
 from govcrawler.audit.models import AdminAuditLog
@@ -160,6 +171,9 @@ def _crawling(own: CrawlSite, column: CrawlTarget) -> None:
     CrawlCluster.objects.create(cluster_id="1", hostname="1.2.3.4", pid=7, heartbeat_at=timezone.now() - timedelta(hours=1))
     CrawlSiteDay.objects.create(site=own, day=date(2024, 3, 15), requests=12)
     SourceHealth.objects.create(target=column, runs_7d=3, success_rate_7d=0.5)
+    CrawlHostDay.objects.create(host="1.2.3.4", day=date(2024, 3, 15), requests=12, shortest_gap_ms=1500)
+    FieldCoverage.objects.create(target=column, run_id=run.pk, articles=3, with_title=3)
+    Alarm.objects.create(kind="", subject=column.target_name, severity="critical", message="the worker died or hung")
 
 
 def revisions(of: Article) -> list[ArticleRevision]:

@@ -74,7 +74,7 @@ def test_the_shipped_site_files_are_sound_and_the_examples_are_off() -> None:
         ("on: true", "a.yaml:1: on: unknown key; known keys: site_code, "),
         ("site_nam: x", "a.yaml:1: site_nam: unknown key; did you mean site_name?"),
         ("site_role: city", "a.yaml:1: site_role: got 'city'; not known; choose one of qingyuan_local, county_local, "),
-        ("fetch_strategy: magic", "a.yaml:1: fetch_strategy: got 'magic'; not known; choose one of httpx"),
+        ("fetch_strategy: magic", "a.yaml:1: fetch_strategy: got 'magic'; not known; choose one of auto, httpx, playwright"),
         ("cron: 61 * * * *", "a.yaml:1: cron: got '61 * * * *'; "),
         ("cron: 0 0 3 * * *", "a.yaml:1: cron: got '0 0 3 * * *'; '0 0 3 * * *' has 6 fields; write five fields"),
         ("daily_max_requests: 0", "a.yaml:1: daily_max_requests: got 0; Input should be greater than or equal to 1"),
