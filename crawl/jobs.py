@@ -23,7 +23,7 @@ from crawl import health, hosts, runs
 from crawl.models import CrawlHost, CrawlJob, CrawlRun
 from govcrawler.clock import now_plus
 from govcrawler.crashpoints import crashpoint
-from sources.models import CrawlTarget
+from sources.models import CrawlSite, CrawlTarget
 from sources.parsing.urls import host_key
 
 log = logging.getLogger(__name__)
@@ -115,6 +115,11 @@ def _host(target: CrawlTarget) -> str:
     if not (target.enabled and target.site.enabled):
         off = "target" if not target.enabled else "site"
         raise TargetNotReady(f"the {off} of {target.target_code} is disabled: enable it first")
+    if target.site.default_fetch_strategy == CrawlSite.Strategy.PLAYWRIGHT:
+        raise TargetNotReady(
+            f"the site of {target.target_code} asks for a browser, which this version has not: "
+            "set its fetch_strategy to httpx or auto"
+        )
     return host_key(url)
 
 

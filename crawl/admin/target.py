@@ -22,7 +22,7 @@ from crawl.models import CrawlJob
 from govcrawler.admin_base import action, admin_url, back, button, link, register, require
 from govcrawler.audit import record as audit
 from sources.admin import TargetAdmin
-from sources.models import CrawlTarget
+from sources.models import CrawlSite, CrawlTarget
 
 RUN = "crawl.add_crawljob"
 
@@ -110,6 +110,10 @@ class RunnableTargetAdmin(TargetAdmin):
             text = gettext("%(target)s is disabled: enable it first.")
         elif not target.site.enabled:
             text = gettext("The site of %(target)s is disabled: enable it first.")
+        elif target.site.default_fetch_strategy == CrawlSite.Strategy.PLAYWRIGHT:
+            text = gettext(
+                "The site of %(target)s asks for a browser, which this version has not: set its strategy to httpx or auto."
+            )
         else:
             text = gettext("%(target)s has no entry address and its site no base URL: give one of them.")
         return text % {"target": target}

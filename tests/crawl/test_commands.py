@@ -23,7 +23,7 @@ from tests.faultserver import FaultServer
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("loopback")]
 
 TWO = [["/a1.html", "/a2.html"], ["/a3.html"]]
-PACE_TABLES = {"crawl_host", "crawl_site_day"}
+PACE_TABLES = {"crawl_host", "crawl_host_day", "crawl_site_day"}
 """A dry run is polite too: lease, pace and count of requests are written, and nothing else."""
 
 

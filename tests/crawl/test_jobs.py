@@ -89,6 +89,12 @@ class TestEnqueue:
             jobs.enqueue(ready(**fields))
         assert CrawlJob.objects.count() == 0
 
+    def test_a_site_that_needs_a_browser_is_refused_and_not_fetched_without_one(self) -> None:
+        target = ready(site=rows.site(default_fetch_strategy="playwright"))
+        with pytest.raises(jobs.TargetNotReady, match="set its fetch_strategy to httpx or auto"):
+            jobs.enqueue(target)
+        assert not CrawlJob.objects.exists()
+
     def test_a_disabled_site_refuses_its_targets(self) -> None:
         with pytest.raises(jobs.TargetNotReady, match="the site of"):
             jobs.enqueue(ready(site=rows.site(enabled=False)))
