@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -63,8 +64,8 @@ class Crawl:
     batch: list[Found] = field(default_factory=list)
     batch_since: float = 0.0
     logs: list[CrawlLog] = field(default_factory=list)
-    failed_in_a_row: int = 0
-    answered: bool = False
+    failed_in_a_row: Counter[str] = field(default_factory=Counter)  # by host
+    answering: set[str] = field(default_factory=set)  # hosts whose last request of ours was answered
 
     @property
     def force(self) -> bool:
@@ -83,7 +84,7 @@ class Crawl:
             raise error from plain.__cause__
         self._log(request.url, fetched.response.status, None)
         self.receipt.run.bytes += fetched.wire_bytes
-        self._succeeded()
+        self._succeeded(host_key(fetched.response.url))
         return fetched.response
 
     def download(self, request: Request) -> Downloaded:
@@ -97,10 +98,12 @@ class Crawl:
             raise error from plain.__cause__
         self._log(request.url, got.status, None)
         self.receipt.run.bytes += got.wire_bytes
+        self._succeeded(host_key(got.url))
         return got
 
     def note_fetch_error(self, error: FetchError) -> None:
-        """Lets the host rest when it asked for it or blocks us, or when it fails again and again. Raises TurnOver then."""
+        """Lets the host rest when it asked for it or blocks us, or when it fails again and again; after a rest the first
+        failure is enough (a half-open breaker). Raises TurnOver when it is the job's own host."""
         if error.error_class in OUR_OWN:
             return
         host = host_key(error.url) if error.url else self.turn.host
@@ -112,13 +115,16 @@ class Crawl:
             wait = politeness.retry_after(error.retry_after, failures_before, shortest, longest)
         elif error.error_class is ErrorClass.BLOCK_PAGE:
             wait = politeness.backoff(failures_before, shortest, longest)
-        elif error.retryable and host == self.turn.host:
-            self.failed_in_a_row += 1
-            if self.failed_in_a_row < FAILURES_IN_A_ROW:
+        elif error.retryable:
+            self.failed_in_a_row[host] += 1
+            if not failures_before and self.failed_in_a_row[host] < FAILURES_IN_A_ROW:
                 return
             wait = politeness.backoff(failures_before, shortest, longest)
         else:
+            if error.status is not None:
+                self._succeeded(host)  # it answers, though not with what we want
             return
+        self.answering.discard(host)
         reason = f"{host} is left alone for {wait:.0f} s after {error}"
         hosts.back_off(host, wait, reason)
         if host == self.turn.host:
@@ -168,11 +174,12 @@ class Crawl:
         self.receipt.error(ref.url, str(error))
         failures.record(self.target, ref, error.error_class, error.message)
 
-    def _succeeded(self) -> None:
+    def _succeeded(self, host: str) -> None:
         """The host answers: what earlier turns noted against it is over too."""
-        if self.failed_in_a_row or not self.answered:
-            self.failed_in_a_row, self.answered = 0, True
-            hosts.succeeded(self.turn.host)
+        if self.failed_in_a_row[host] or host not in self.answering:
+            self.failed_in_a_row[host] = 0
+            self.answering.add(host)
+            hosts.succeeded(host)
 
     def _log(self, url: str, status: int | None, error: str | None) -> None:
         self.logs.append(

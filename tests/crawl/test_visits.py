@@ -64,30 +64,31 @@ def rest_is_over() -> None:
     CrawlJob.objects.update(not_before=None)
 
 
-class TestArchive:
-    def crawl(self, target: CrawlTarget, fetcher: HttpFetcher) -> Crawl:
-        job, _ = jobs.enqueue(target)
-        lease = jobs.claim(job_id=job.job_id)
-        assert lease is not None
-        store = open_store()
-        return Crawl(
-            lease=lease,
-            target=target,
-            adapter=adapter_for(target),
-            turn=Turn(lease, target, fetcher, fetch_settings().robots_limits, threading.Event()),
-            fetcher=fetcher,
-            store=store,
-            archive=Archive(store, target.site.site_code, job.job_id),
-            receipt=open_run(job, target),
-        )
+def assembled(target: CrawlTarget, fetcher: HttpFetcher) -> Crawl:
+    job, _ = jobs.enqueue(target)
+    lease = jobs.claim(job_id=job.job_id)
+    assert lease is not None
+    store = open_store()
+    return Crawl(
+        lease=lease,
+        target=target,
+        adapter=adapter_for(target),
+        turn=Turn(lease, target, fetcher, fetch_settings().robots_limits, threading.Event()),
+        fetcher=fetcher,
+        store=store,
+        archive=Archive(store, target.site.site_code, job.job_id),
+        receipt=open_run(job, target),
+    )
 
+
+class TestArchive:
     def test_what_the_job_has_on_disk_is_not_asked_for_again(self, server: FaultServer, witness: Witness) -> None:
         target = one_article(
             server, witness, file_of(server, "/f.pdf", pdf(Content_Disposition='inline; filename="表.pdf"'.encode()))
         )
         ref = ArticleRef(server.url("/a.html"), "通知")
         with HttpFetcher(fetch_settings()) as fetcher:
-            crawl = self.crawl(target, fetcher)
+            crawl = assembled(target, fetcher)
             first = visit(crawl, ref)
             again = visit(crawl, ref)
             assert again == first
@@ -100,7 +101,7 @@ class TestArchive:
     def test_the_raw_page_and_the_text_are_on_disk_before_any_row(self, server: FaultServer, witness: Witness) -> None:
         target = one_article(server, witness)
         with HttpFetcher(fetch_settings()) as fetcher:
-            found = visit(self.crawl(target, fetcher), ArticleRef(server.url("/a.html")))
+            found = visit(assembled(target, fetcher), ArticleRef(server.url("/a.html")))
         assert Article.objects.count() == 0
         store = open_store()
         assert store.read_gzip(found.manifest[0]["key"]) == article("/a.html")
@@ -111,7 +112,7 @@ class TestArchive:
     def test_no_host_is_left_alone_for_faults_of_ours(self, server: FaultServer, witness: Witness, ours: ErrorClass) -> None:
         target = one_article(server, witness)
         with HttpFetcher(fetch_settings()) as fetcher:
-            crawl = self.crawl(target, fetcher)
+            crawl = assembled(target, fetcher)
             for _ in range(2 * FAILURES_IN_A_ROW):
                 crawl.note_fetch_error(FetchError(ours, "no room", url=server.url("/f.pdf")))
             silent = FetchError(ErrorClass.TIMEOUT, "no answer", url=server.url("/f.pdf"))
@@ -238,6 +239,31 @@ class TestPages:
         target = one_article(server, witness)
         CrawlHost.objects.create(host=server.netloc, consecutive_failures=7)
         assert crawl_once(target) == "done"
+        assert CrawlHost.objects.get().consecutive_failures == 0
+
+    @pytest.mark.parametrize("host", ["its own", "another"])
+    def test_after_a_rest_one_failure_is_enough_for_the_next(
+        self, server: FaultServer, second: FaultServer, witness: Witness, host: str
+    ) -> None:
+        probed = server if host == "its own" else second
+        target = one_article(server, witness, file_of(probed, "/f.pdf", reply(b"broken", 500)))
+        CrawlHost.objects.create(host=probed.netloc, consecutive_failures=1)
+        with HttpFetcher(fetch_settings()) as fetcher:
+            crawl = assembled(target, fetcher)
+            silent = FetchError(ErrorClass.TIMEOUT, "no answer", url=probed.url("/f.pdf"))
+            if host == "its own":
+                with pytest.raises(TurnOver):
+                    crawl.note_fetch_error(silent)
+            else:
+                crawl.note_fetch_error(silent)
+        row = CrawlHost.objects.get(host=probed.netloc)
+        assert row.consecutive_failures == 2 and row.backoff_until is not None
+
+    def test_a_refusal_for_good_is_an_answer_too(self, server: FaultServer, witness: Witness) -> None:
+        serve(server, witness, [["/gone.html"]])
+        server.add("/list1.html", reply(b"gone", 404))
+        CrawlHost.objects.create(host=server.netloc, consecutive_failures=3)
+        assert crawl_once(watched(server)) == "failed"
         assert CrawlHost.objects.get().consecutive_failures == 0
 
     def test_pages_without_end_are_cut_off_with_a_reason(self, server: FaultServer, witness: Witness) -> None:
