@@ -78,10 +78,10 @@ class Account:
         self._today(host).robots_refusals += 1
 
     def save(self) -> None:
-        """Adds what was gathered to the ledger."""
-        entries, self._entries = self._entries, {}
-        for (host, day), entry in entries.items():
-            _add(host, day, entry)
+        """Adds what was gathered to the ledger. What a database that is away did not take is kept for the next time."""
+        for host, day in list(self._entries):
+            _add(host, day, self._entries[host, day])
+            del self._entries[host, day]
 
     def _today(self, host: str) -> _Entry:
         return self._entries.setdefault((host, politeness.day_of(timezone.now())), _Entry())

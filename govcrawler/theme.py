@@ -58,8 +58,6 @@ UNFOLD: dict[str, Any] = {
                     _item(_("columns"), "view_column", "sources", "mastercolumn"),
                     _item(_("departments"), "corporate_fare", "departments", "localdepartment"),
                     _item(_("source health"), "monitor_heart", "crawl", "sourcehealth"),
-                    _item(_("alarms"), "notifications", "crawl", "alarm"),
-                    _item(_("field coverage"), "stacked_bar_chart", "crawl", "fieldcoverage"),
                 ],
             },
             {

@@ -8,6 +8,9 @@ from datetime import timedelta
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import OperationalError
+from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from crawl import ledger, politeness
@@ -80,6 +83,20 @@ class TestAccount:
         assert (kept.requests, kept.status_2xx, kept.unanswered, kept.bytes) == (6, 4, 2, 40)
         assert (kept.shortest_gap_ms, kept.longest_gap_ms) == (500, 9000)
 
+    def test_what_the_database_did_not_take_is_added_the_next_time(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        account = ledger.Account()
+        account.request("h", None)
+
+        def away(*arguments: object) -> None:
+            raise OperationalError("away")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(ledger, "_add", away)
+            with pytest.raises(OperationalError):
+                account.save()
+        account.save()
+        assert today("h").requests == 1
+
 
 class TestReport:
     @pytest.fixture(autouse=True)
@@ -111,5 +128,19 @@ class TestReport:
         ],
     )
     def test_a_wrong_day_is_named(self, arguments: tuple[str, ...], said: str) -> None:
-        with pytest.raises(CommandError, match=said):
+        with pytest.raises(CommandError, match=said) as refused:
             self.report(*arguments)
+        assert refused.value.returncode == 2
+
+
+def test_the_admin_saves_the_selected_rows_as_the_command_does(admin_client: Client) -> None:
+    day = politeness.day_of(timezone.now())
+    ids = [CrawlHostDay.objects.create(host=host, day=day, requests=5).pk for host in ("a", "b", "c")]
+    answer = admin_client.post(
+        reverse("admin:crawl_crawlhostday_changelist"), {"action": "export_csv", "_selected_action": ids[:2]}
+    )
+    out = io.StringIO()
+    call_command("politeness_report", "--host", "a", "--host", "b", stdout=out)
+    assert answer["Content-Type"] == "text/csv; charset=utf-8"
+    assert answer.content.decode("utf-8-sig").splitlines() == out.getvalue().splitlines()
+    assert len(out.getvalue().splitlines()) == 3

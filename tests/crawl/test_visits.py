@@ -246,7 +246,7 @@ class TestPages:
         self, server: FaultServer, second: FaultServer, witness: Witness, host: str
     ) -> None:
         probed = server if host == "its own" else second
-        target = one_article(server, witness, file_of(probed, "/f.pdf", reply(b"broken", 500)))
+        target = one_article(server, witness)
         CrawlHost.objects.create(host=probed.netloc, consecutive_failures=1)
         with HttpFetcher(fetch_settings()) as fetcher:
             crawl = assembled(target, fetcher)

@@ -22,7 +22,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         first, last = (_day(name, options[name]) for name in ("first", "last"))
         if first and last and first > last:
-            raise CommandError(f"--from: {first} is after --to {last}; swap them")
+            raise CommandError(f"--from: {first} is after --to {last}; swap them", returncode=2)
         ledger.write_csv(ledger.entries(options["host"], first, last), self.stdout)
 
 
@@ -33,4 +33,4 @@ def _day(name: str, text: str | None) -> date | None:
         return date.fromisoformat(text)
     except ValueError:
         option = {"first": "--from", "last": "--to"}[name]
-        raise CommandError(f"{option}: got {text!r}; write a day as YYYY-MM-DD") from None
+        raise CommandError(f"{option}: got {text!r}; write a day as YYYY-MM-DD", returncode=2) from None
